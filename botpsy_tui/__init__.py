@@ -1,0 +1,3 @@
+"""BotPsy TUI: a personal assistant that lives in the terminal."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,174 @@
+"""What goes into a session and what comes out: messages, tool schemas, requests, events."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True)
+class ToolSchema:
+    """A tool as the model sees it: a name, a description, a JSON schema of its arguments.
+
+    A string property may carry ``x-botpsy-source``: ``user-words`` (the text must be a span of
+    `Request.words`) or ``reference:KIND`` (one of `Request.references[KIND]`).
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A complete call as the model wrote it, its arguments as JSON values."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the next token is chosen. Temperature 0 is greedy, and the same run to run."""
+
+    temperature: float = 0.3
+    top_k: int = 20
+    top_p: float = 0.95
+    min_p: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Request:
+    """One turn of the model: the whole conversation so far, and what it may call."""
+
+    messages: Sequence[Message]
+    tools: Sequence[ToolSchema] = ()
+    words: str = ""
+    """What the person said in this turn; spans of it fill ``user-words`` arguments."""
+    references: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    sampling: Sampling | None = None
+    """None: what the model's file recommends, else the engine's default."""
+    thinking: bool = False
+    max_tokens: int = 1024
+
+
+@dataclass(frozen=True)
+class TextDelta:
+    """More of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ReasoningDelta:
+    """More of the model's reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class PromptProgress:
+    """How much of the prompt's new part has been read."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class CallWritten:
+    """A complete tool call."""
+
+    call: ToolCall
+
+
+StopReason = Literal["end", "length", "cancelled"]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a turn of the model cost. Times in seconds."""
+
+    prompt_tokens: int = 0
+    """Tokens of the whole prompt."""
+    decoded_tokens: int = 0
+    """Prompt tokens that had to be read; the rest was still in the context memory."""
+    generated_tokens: int = 0
+    prompt_seconds: float = 0.0
+    generation_seconds: float = 0.0
+    context_used: int = 0
+    context_size: int = 0
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Generation speed, 0 where nothing was generated."""
+        return self.generated_tokens / self.generation_seconds if self.generation_seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The end of the model's turn; always the last event."""
+
+    reason: StopReason
+    statistics: Statistics
+    unfinished: str = ""
+    """The text of a call that was begun and not completed; never an action."""
+
+
+SessionEvent = TextDelta | ReasoningDelta | PromptProgress | CallWritten | Finished
+
+
+class EngineError(Exception):
+    """The model could not be loaded or run; the message says why and what to do."""
+
+
+class ContextFull(EngineError):
+    """The conversation is longer than the context."""
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """What a loaded model says of itself."""
+
+    name: str
+    architecture: str
+    quantisation: str
+    context_size: int
+    dialect: str
+    calls_tools: bool
+    hybrid: bool = False
+    """True where the memory is (partly) recurrent and cannot be cut."""
+
+
+class Session(Protocol):
+    """A conversation partner: text in, events out."""
+
+    @property
+    def info(self) -> ModelInfo:
+        """What model this is."""
+        ...
+
+    def stream(self, request: Request) -> AsyncIterator[SessionEvent]:
+        """Run one turn of the model. Closing the iterator cancels it.
+
+        Raises `ContextFull` before anything is generated, or `EngineError`.
+        """
+        ...
+
+    async def prepare(self, request: Request) -> Statistics:
+        """Read the request's prompt ahead of need, so that the next `stream` begins at once."""
+        ...
+
+    async def close(self) -> None:
+        """Free the model."""
+        ...

@@ -1,0 +1,51 @@
+"""The public API a plugin is written against: everything a plugin may import of the house."""
+
+from botpsy_tui.plugin.arguments import Reference, UserWords
+from botpsy_tui.plugin.context import (
+    Account,
+    AccountKind,
+    AccountProblem,
+    Clock,
+    Context,
+    Host,
+    References,
+    SecretUnavailable,
+)
+from botpsy_tui.plugin.plugins import Plugin
+from botpsy_tui.plugin.text import for_display, for_model
+from botpsy_tui.plugin.tools import (
+    Json,
+    Line,
+    Outcome,
+    Preview,
+    Proposal,
+    Risk,
+    Tool,
+    ToolError,
+    Undo,
+)
+
+__all__ = [
+    "Account",
+    "AccountKind",
+    "AccountProblem",
+    "Clock",
+    "Context",
+    "Host",
+    "Json",
+    "Line",
+    "Outcome",
+    "Plugin",
+    "Preview",
+    "Proposal",
+    "Reference",
+    "References",
+    "Risk",
+    "SecretUnavailable",
+    "Tool",
+    "ToolError",
+    "Undo",
+    "UserWords",
+    "for_display",
+    "for_model",
+]

@@ -1,0 +1,149 @@
+"""Tools in two steps: propose (resolve, preview, freeze) and commit (do exactly that)."""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from botpsy_tui.plugin.context import Context
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+Arguments = TypeVar("Arguments", bound=BaseModel)
+
+
+class Risk(StrEnum):
+    """What a call does to the world, computed by the tool from its arguments."""
+
+    READ = "read"
+    WRITE = "write"
+    SEND = "send"
+    DESTRUCTIVE = "destructive"
+
+
+class ToolError(Exception):
+    """The call cannot be done as asked.
+
+    The message is one short, precise sentence that a person understands and the model can
+    act on: what is wrong, and what would be right.
+    """
+
+
+@dataclass(frozen=True)
+class Line:
+    """One labelled line of a preview. Values from outside go through `for_display` first."""
+
+    label: str
+    value: str
+    before: str | None = None
+    """What stood there before, for a change."""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What the person is shown before a call runs. Rendered by trusted code, never by the model."""
+
+    title: str
+    lines: tuple[Line, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A call with everything resolved and its payload frozen.
+
+    `arguments` are the validated arguments it was made from (for the edit form and the
+    record); `payload` is all that `Tool.commit` may act on. Both hold JSON values only.
+    """
+
+    tool: str
+    version: str
+    risk: Risk
+    preview: Preview
+    payload: Mapping[str, Json]
+    arguments: Mapping[str, Json]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) over tool, version, risk, preview and payload.
+
+        What is shown is bound to what is done: an approval names this digest and no other.
+        """
+        bound = {
+            "tool": self.tool,
+            "version": self.version,
+            "risk": self.risk.value,
+            "preview": asdict(self.preview),
+            "payload": dict(self.payload),
+        }
+        canonical = json.dumps(bound, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Undo:
+    """How to take an effect back: a sentence for the person, and the tool's own JSON data."""
+
+    summary: str
+    data: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call did.
+
+    `text` goes to the model, already short; `view` is what the person reads (plain text, may
+    have several lines). Both may hold text from outside.
+    """
+
+    text: str
+    view: str
+    undo: Undo | None = None
+
+
+class Tool(ABC, Generic[Arguments]):
+    """One thing the assistant can do.
+
+    `description` and the argument model's JSON schema are what the model sees; keep both short
+    and put no example names into them: small models copy examples.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    version: ClassVar[str] = "1"
+    arguments: type[Arguments]
+
+    @abstractmethod
+    async def propose(self, arguments: Arguments, context: Context) -> Proposal:
+        """Resolve the arguments, read what an honest preview needs, freeze the payload.
+
+        Has no side effect. Raises `ToolError` where the arguments name nothing that exists.
+        """
+
+    @abstractmethod
+    async def commit(self, proposal: Proposal, context: Context) -> Outcome:
+        """Do exactly what `proposal.payload` says, nothing else.
+
+        Raises `ToolError` where it could not be done, with nothing changed.
+        """
+
+    async def undo(self, undo: Undo, context: Context) -> Outcome:
+        """Take back what an earlier `commit` did, or raise `ToolError` saying why not."""
+        raise ToolError("This can't be undone.")
+
+    def propose_with(
+        self, arguments: Arguments, *, risk: Risk, preview: Preview, payload: Mapping[str, Json]
+    ) -> Proposal:
+        """Build this tool's proposal from what `propose` has resolved."""
+        return Proposal(
+            tool=self.name,
+            version=self.version,
+            risk=risk,
+            preview=preview,
+            payload=payload,
+            arguments=arguments.model_dump(mode="json", exclude_none=True),
+        )
