@@ -1,0 +1,5 @@
+"""What happened: conversations, decisions and effects, in one SQLite file."""
+
+from botpsy_tui.journal.journal import CallRecord, CallState, Journal, JournalProblem
+
+__all__ = ["CallRecord", "CallState", "Journal", "JournalProblem"]

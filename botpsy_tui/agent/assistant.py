@@ -1,0 +1,213 @@
+"""The loop: a person's words in, typed events out, until the model has nothing left to do."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+from botpsy_tui.agent.calls import Call, CallRunner, CallVerdict
+from botpsy_tui.agent.events import CallInvalid, Event, StepFinished, TurnEnd, TurnFinished
+from botpsy_tui.agent.prompt import SYSTEM_PROMPT, schema_of, stamped
+from botpsy_tui.approval import Approver
+from botpsy_tui.engine.types import (
+    CallWritten,
+    EngineError,
+    Finished,
+    Message,
+    Request,
+    Sampling,
+    Session,
+    Statistics,
+    TextDelta,
+    ToolCall,
+)
+from botpsy_tui.journal import Journal, JournalProblem
+from botpsy_tui.plugin import Clock, Context, References, Tool, for_model
+
+_MOST_STEPS = 8
+_MOST_MISTAKES = 2
+_SAME_CALL_LIMIT = 3
+
+
+class Assistant:
+    """One conversation with a model that has tools. One turn at a time."""
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        tools: Sequence[Tool[Any]],
+        approver: Approver,
+        journal: Journal,
+        clock: Clock,
+        sampling: Sampling | None = None,
+        thinking: bool = False,
+    ) -> None:
+        self._session = session
+        self._schemas = [schema_of(tool) for tool in tools]
+        self._journal = journal
+        self._clock = clock
+        self._sampling = sampling
+        self._thinking = thinking
+        self._references = References()
+        self._messages = [Message("system", SYSTEM_PROMPT)]
+        self._conversation: int | None = None
+        self._calls = CallRunner({tool.name: tool for tool in tools}, approver, journal)
+        self._stopping = asyncio.Event()
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The conversation so far, the system prompt first."""
+        return tuple(self._messages)
+
+    async def prepare(self) -> None:
+        """Have the model read the constant part of the prompt ahead of the first message."""
+        await self._session.prepare(self._request([*self._messages, Message("user", "")], ""))
+
+    def stop(self) -> None:
+        """End the running turn at once; a call that waits for a decision does not run."""
+        self._stopping.set()
+
+    async def turn(self, words: str) -> AsyncGenerator[Event, None]:
+        """Answer `words`. The last event is `TurnFinished`; what went wrong is in it, not raised."""
+        self._stopping.clear()
+        steps: list[Statistics] = []
+        try:
+            if self._conversation is None:
+                self._conversation = await self._journal.begin_conversation(self._session.info.name)
+            await self._say(Message("user", stamped(for_model(words), self._clock())))
+            end: TurnEnd | None = None
+            turn = _Turn(words)
+            while end is None:
+                if len(steps) == _MOST_STEPS:
+                    end = "repeated"
+                    break
+                step = _Step()
+                async for event in self._step(turn, step):
+                    yield event
+                steps.append(step.finished.statistics)
+                yield StepFinished(step.finished.statistics)
+                end = self._end_of(step)
+                if end is not None:
+                    break
+                async for event in self._do_calls(turn, step):
+                    yield event
+                end = turn.end
+            yield TurnFinished(end, tuple(steps), turn.problem)
+        except (EngineError, JournalProblem) as error:
+            yield TurnFinished("failed", tuple(steps), str(error))
+
+    async def _step(self, turn: "_Turn", step: "_Step") -> AsyncGenerator[Event, None]:
+        """Have the model write one answer or call."""
+        stream = self._session.stream(self._request(self._messages, turn.words))
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            while True:
+                following = asyncio.ensure_future(anext(stream))
+                await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                if not following.done():
+                    following.cancel()
+                    await asyncio.wait({following})
+                    step.finished = Finished("cancelled", step.finished.statistics)
+                    break
+                event = following.result()
+                if isinstance(event, CallWritten):
+                    step.calls.append(event.call)
+                elif isinstance(event, Finished):
+                    step.finished = event
+                    break
+                else:
+                    if isinstance(event, TextDelta):
+                        step.text += event.text
+                    yield event
+        finally:
+            stopping.cancel()
+            await stream.aclose()  # pyright: ignore
+            if step.finished.reason != "end":
+                step.calls.clear()
+            if step.text or step.calls:
+                await self._say(Message("assistant", step.text.strip(), tuple(step.calls)))
+
+    def _end_of(self, step: "_Step") -> TurnEnd | None:
+        if step.finished.reason == "cancelled":
+            return "stopped"
+        if step.finished.reason == "length":
+            return "length"
+        return None if step.calls else "answered"
+
+    async def _do_calls(self, turn: "_Turn", step: "_Step") -> AsyncGenerator[Event, None]:
+        """Do the calls of one step, each shown and decided; tell the model what came of them."""
+        context = Context(clock=self._clock, words=turn.words, references=self._references)
+        conversation = self._conversation
+        assert conversation is not None
+        for written in step.calls:
+            if turn.end is not None:
+                await self._say(Message("tool", "Not run: the turn ended before it."))
+                continue
+            call_id = turn.next_call_id()
+            if turn.count(written) >= _SAME_CALL_LIMIT:
+                turn.end = "repeated"
+                turn.problem = f"The model made the same call ({written.name}) {_SAME_CALL_LIMIT} times."
+                await self._say(Message("tool", "Not run: the same call again."))
+                continue
+            call = Call(call_id, written, conversation)
+            async for event in self._calls.run(call, context, self._stopping):
+                if isinstance(event, CallInvalid):
+                    turn.mistakes += 1
+                yield event
+            await self._say(Message("tool", for_model(call.answer)))
+            if call.verdict is CallVerdict.STOPPED:
+                turn.end = "stopped"
+            elif call.verdict is CallVerdict.REFUSED:
+                turn.end = "refused"
+            elif turn.mistakes > _MOST_MISTAKES:
+                turn.end = "failed"
+                turn.problem = f"The model could not write a call that works. The last problem: {call.answer}"
+
+    async def _say(self, message: Message) -> None:
+        self._messages.append(message)
+        assert self._conversation is not None
+        calls = [{"name": c.name, "arguments": dict(c.arguments)} for c in message.tool_calls]
+        await self._journal.add_message(self._conversation, message.role, message.content, calls)
+
+    def _request(self, messages: Sequence[Message], words: str) -> Request:
+        kinds = {kind for kind, _ in self._references.as_dict().values()}
+        return Request(
+            messages=tuple(messages),
+            tools=self._schemas,
+            words=words,
+            references={kind: self._references.names(kind) for kind in kinds},
+            sampling=self._sampling,
+            thinking=self._thinking,
+        )
+
+
+class _Turn:
+    """What is counted through one turn."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+        self.end: TurnEnd | None = None
+        self.problem = ""
+        self.mistakes = 0
+        self._ids = 0
+        self._seen: dict[str, int] = {}
+
+    def next_call_id(self) -> str:
+        self._ids += 1
+        return f"call-{self._ids}"
+
+    def count(self, call: ToolCall) -> int:
+        """Count a call; return how many times it has been made, this one included."""
+        key = json.dumps([call.name, dict(call.arguments)], sort_keys=True, default=str)
+        self._seen[key] = self._seen.get(key, 0) + 1
+        return self._seen[key]
+
+
+class _Step:
+    """What one step of the model has brought."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.calls: list[ToolCall] = []
+        self.finished = Finished("cancelled", Statistics())

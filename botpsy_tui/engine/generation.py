@@ -1,0 +1,156 @@
+"""One turn of the model, on the decoding thread: read the prompt, then write token by token."""
+
+import codecs
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from botpsy_tui.engine.constraint import Constrainer, Constraint
+from botpsy_tui.engine.dialects import Dialect, StreamParser
+from botpsy_tui.engine.grammar import Words
+from botpsy_tui.engine.memory import ContextMemory, common_prefix
+from botpsy_tui.engine.runtime import DecodeAborted, Runtime
+from botpsy_tui.engine.sampling import Sampler, recommended
+from botpsy_tui.engine.template import ChatTemplate
+from botpsy_tui.engine.types import (
+    CallWritten,
+    ContextFull,
+    Finished,
+    PromptProgress,
+    Request,
+    SessionEvent,
+    Statistics,
+    StopReason,
+    ToolSchema,
+)
+
+_ROOM_FOR_ANSWER = 64
+_MOST_CALLS_AT_ONCE = 8
+
+
+@dataclass
+class Generation:
+    """Everything one turn needs; `run` does it, calling `emit` for each event."""
+
+    runtime: Runtime
+    memory: ContextMemory
+    template: ChatTemplate
+    dialect: Dialect
+    constrainer: Constrainer
+    request: Request
+    emit: Callable[[SessionEvent], None]
+    cancelled: Callable[[], bool]
+
+    _prompt_tokens: int = 0
+    _decoded: int = 0
+    _generated: int = 0
+    _calls: int = 0
+    _prompt_seconds: float = 0.0
+    _started: float = field(default_factory=time.perf_counter)
+
+    def read_prompt(self) -> bool:
+        """Bring the context memory to the request's prompt; return whether it ends in reasoning.
+
+        Raises `ContextFull` with nothing decoded, or `DecodeAborted`.
+        """
+        tools = self._tools()
+        rendered = self.template.render(self.request.messages, tools, thinking=self.request.thinking)
+        prompt = self.runtime.tokenize(rendered.text)
+        self._prompt_tokens = len(prompt)
+        if len(prompt) + _ROOM_FOR_ANSWER > self.runtime.context_size:
+            raise ContextFull(
+                f"This conversation has grown to {len(prompt)} tokens, more than the context of "
+                f"{self.runtime.context_size} can hold; start a new one."
+            )
+        kept = self.memory.rewind_to(prompt)
+        total = self._decoded = len(prompt) - kept
+        self.memory.decode(
+            prompt[kept:],
+            marks=[common_prefix(self.runtime.tokenize(mark), prompt) for mark in rendered.marks],
+            on_progress=lambda done: self.emit(PromptProgress(done, total)),
+        )
+        self._prompt_seconds = time.perf_counter() - self._started
+        return rendered.opens_reasoning
+
+    def run(self) -> None:
+        """Do the whole turn; the last event is `Finished`."""
+        self.runtime.abort_when(self.cancelled)
+        try:
+            in_reasoning = self.read_prompt()
+        except DecodeAborted:
+            self.emit(Finished("cancelled", self.statistics()))
+            return
+        parser = self.dialect.parser(self._tools(), in_reasoning=in_reasoning)
+        sampler = Sampler(self.request.sampling or recommended(self.runtime))
+        try:
+            reason = self._write(parser, sampler)
+        except DecodeAborted:
+            reason = "cancelled"
+        finally:
+            sampler.close()
+        events, unfinished = parser.finish()
+        for event in events:
+            # A call that was cut off by the limit or by the person is never an action.
+            if not (isinstance(event, CallWritten) and reason != "end"):
+                self.emit(event)
+        self.emit(Finished(reason, self.statistics(), unfinished))
+
+    def statistics(self) -> Statistics:
+        """Return what the turn has cost so far."""
+        return Statistics(
+            prompt_tokens=self._prompt_tokens,
+            decoded_tokens=self._decoded,
+            generated_tokens=self._generated,
+            prompt_seconds=self._prompt_seconds,
+            generation_seconds=time.perf_counter() - self._started - self._prompt_seconds,
+            context_used=len(self.memory.tokens),
+            context_size=self.runtime.context_size,
+        )
+
+    def _write(self, parser: StreamParser, sampler: Sampler) -> StopReason:
+        text_of = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        words = Words(self.request.words, self.request.references)
+        constraint: Constraint | None = None
+        room = min(self.request.max_tokens, self.runtime.context_size - len(self.memory.tokens) - 1)
+        while self._generated < room:
+            if self.cancelled():
+                return "cancelled"
+            if constraint is not None:
+                constraint.mask(self.runtime.logits())
+            token = sampler.next_token(self.runtime)
+            if self.runtime.ends_generation(token):
+                return "end"
+            written = self._opening_mended(token) if self._generated == 0 else [token]
+            if constraint is not None:
+                written += constraint.take(token)
+                if constraint.complete:
+                    constraint = None
+            self._feed(parser, text_of, written)
+            if parser.opening is not None and constraint is None:
+                begun = self.constrainer.begin(parser.opening, self._tools(), words)
+                if begun is not None:
+                    constraint, forced = begun
+                    self._feed(parser, text_of, forced)
+                    written += forced
+            if self._calls >= _MOST_CALLS_AT_ONCE:
+                return "end"
+            self.memory.decode(written)
+        return "length"
+
+    def _opening_mended(self, token: int) -> list[int]:
+        """Return the answer's first token, or the call opener that it was meant to be."""
+        begun = self.runtime.piece(token).decode(errors="replace").lstrip()
+        if begun and self._tools():
+            for slip, opener in self.dialect.slips.items():
+                if begun.startswith(slip):
+                    return self.runtime.tokenize(opener)
+        return [token]
+
+    def _feed(self, parser: StreamParser, text_of: codecs.IncrementalDecoder, tokens: Sequence[int]) -> None:
+        self._generated += len(tokens)
+        for event in parser.feed(text_of.decode(b"".join(map(self.runtime.piece, tokens)))):
+            self._calls += isinstance(event, CallWritten)
+            self.emit(event)
+
+    def _tools(self) -> Sequence[ToolSchema]:
+        return self.request.tools if self.dialect.calls_tools else ()

@@ -1,0 +1,150 @@
+"""The session of a model in this process: one thread decodes, everything else is async."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from botpsy_tui.engine.constraint import Constrainer
+from botpsy_tui.engine.dialects import dialect_of
+from botpsy_tui.engine.generation import Generation
+from botpsy_tui.engine.memory import ContextMemory
+from botpsy_tui.engine.runtime import ContextSettings, DecodeAborted, Runtime
+from botpsy_tui.engine.template import ChatTemplate
+from botpsy_tui.engine.types import (
+    EngineError,
+    Finished,
+    ModelInfo,
+    Request,
+    SessionEvent,
+    Statistics,
+)
+
+_FALLBACK_TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+
+
+class LocalSession:
+    """A GGUF model in this process."""
+
+    def __init__(self, runtime: Runtime, thread: ThreadPoolExecutor, quantisation: str) -> None:
+        self._runtime = runtime
+        self._thread = thread
+        self._memory = ContextMemory(runtime)
+        source = runtime.chat_template() or _FALLBACK_TEMPLATE
+        self._template = ChatTemplate(source, runtime.special_tokens())
+        self._dialect = dialect_of(source)
+        self._constrainer = Constrainer(runtime, self._dialect)
+        self._info = ModelInfo(
+            name=runtime.metadata("general.name") or runtime.description(),
+            architecture=runtime.metadata("general.architecture") or "unknown",
+            quantisation=quantisation or runtime.description(),
+            context_size=runtime.context_size,
+            dialect=self._dialect.name,
+            calls_tools=self._dialect.calls_tools,
+            hybrid=runtime.hybrid,
+        )
+
+    @classmethod
+    async def load(
+        cls, path: Path, settings: ContextSettings | None = None, *, quantisation: str = ""
+    ) -> "LocalSession":
+        """Load a model file. Raises `EngineError` with a sentence where that is impossible."""
+        thread = ThreadPoolExecutor(1, thread_name_prefix="decode")
+
+        def load() -> LocalSession:
+            return cls(Runtime(path, settings or ContextSettings()), thread, quantisation)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(thread, load)
+        except BaseException:
+            thread.shutdown(wait=False)
+            raise
+
+    @property
+    def info(self) -> ModelInfo:
+        """What model this is."""
+        return self._info
+
+    async def stream(self, request: Request) -> AsyncIterator[SessionEvent]:
+        """Run one turn of the model; closing the iterator cancels it.
+
+        Raises `ContextFull` before anything is generated, or `EngineError`.
+        """
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[SessionEvent | BaseException] = asyncio.Queue()
+        cancel = threading.Event()
+
+        def emit(item: SessionEvent | BaseException) -> None:
+            loop.call_soon_threadsafe(queue.put_nowait, item)
+
+        def run() -> None:
+            try:
+                self._generation(request, emit, cancel.is_set).run()
+            except BaseException as error:  # noqa: BLE001 - carried to the one who waits
+                emit(error)
+
+        job = loop.run_in_executor(self._thread, run)
+        try:
+            while True:
+                item = await queue.get()
+                if isinstance(item, EngineError):
+                    raise item
+                if isinstance(item, BaseException):
+                    raise EngineError(f"The model broke off: {item}.") from item
+                yield item
+                if isinstance(item, Finished):
+                    return
+        finally:
+            cancel.set()
+            await asyncio.shield(job)
+
+    async def prepare(self, request: Request) -> Statistics:
+        """Read the request's prompt ahead of need, and build what constrained calls need."""
+        cancel = threading.Event()
+
+        def run() -> Statistics:
+            generation = self._generation(request, _ignore, cancel.is_set)
+            self._runtime.abort_when(cancel.is_set)
+            try:
+                generation.read_prompt()
+                if self._dialect.calls_tools:
+                    self._constrainer.warm_up()
+            except DecodeAborted:
+                pass
+            return generation.statistics()
+
+        job = asyncio.get_running_loop().run_in_executor(self._thread, run)
+        try:
+            return await asyncio.shield(job)
+        finally:
+            cancel.set()
+
+    async def close(self) -> None:
+        """Free the model, after what is running has ended."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._runtime.close)
+        self._thread.shutdown(wait=False)
+
+    def _generation(
+        self,
+        request: Request,
+        emit: Callable[[SessionEvent], None],
+        cancelled: Callable[[], bool],
+    ) -> Generation:
+        return Generation(
+            runtime=self._runtime,
+            memory=self._memory,
+            template=self._template,
+            dialect=self._dialect,
+            constrainer=self._constrainer,
+            request=request,
+            emit=emit,
+            cancelled=cancelled,
+        )
+
+
+def _ignore(_event: SessionEvent) -> None:
+    """Nobody waits for what `prepare` says."""

@@ -1,0 +1,154 @@
+"""Renders a conversation with the model's own chat template, in a sandbox."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from jinja2 import TemplateError
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from botpsy_tui.engine.types import EngineError, Message, ToolSchema
+
+_PROBES = ("a", "b")
+
+
+@dataclass(frozen=True)
+class RenderedPrompt:
+    """A prompt, and the places in it where later prompts are likely to diverge."""
+
+    text: str
+    marks: tuple[str, ...]
+    """Prefixes of `text`: the constant part, and the history before the generation prompt."""
+    opens_reasoning: bool
+    """True where the prompt ends inside the model's reasoning."""
+
+
+class ChatTemplate:
+    """A GGUF's chat template.
+
+    Special tokens written out in a message's text are broken up before rendering, so that
+    nobody can end a turn, or forge one, by writing ``<|im_end|>`` into a mail.
+    """
+
+    def __init__(self, source: str, special_tokens: frozenset[str] = frozenset()) -> None:
+        self._source = source
+        self._special = sorted((t for t in special_tokens if len(t) > 2), key=len, reverse=True)
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
+        )
+        environment.filters["tojson"] = _to_json
+        environment.globals["raise_exception"] = _raise  # pyright: ignore[reportArgumentType]
+        environment.globals["strftime_now"] = lambda f: datetime.now(UTC).strftime(f)  # pyright: ignore
+        try:
+            self._template = environment.from_string(source)
+        except TemplateError as error:
+            raise EngineError(f"The model's chat template can't be read: {error}.") from error
+
+    @property
+    def source(self) -> str:
+        """The template's text."""
+        return self._source
+
+    def render(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema] = (), *, thinking: bool = False
+    ) -> RenderedPrompt:
+        """Render `messages` up to where the model goes on writing. Raises `EngineError`."""
+        text = self._render(messages, tools, thinking)
+        history = _common(text, self._render(messages, tools, thinking, generation=False))
+        marks = [mark for mark in (self._constant_part(messages, tools, thinking), history) if mark]
+        return RenderedPrompt(text, tuple(marks), text.rstrip().endswith("<think>"))
+
+    def _constant_part(self, messages: Sequence[Message], tools: Sequence[ToolSchema], thinking: bool) -> str:
+        """Return what stays the same whatever the person says."""
+        system = [m for m in messages if m.role == "system"]
+        one, other = (
+            self._render([*system, Message("user", probe)], tools, thinking, generation=False)
+            for probe in _PROBES
+        )
+        return _common(one, other)
+
+    def _render(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        thinking: bool,
+        *,
+        generation: bool = True,
+    ) -> str:
+        try:
+            return self._template.render(
+                messages=[self._as_dict(m) for m in messages],
+                tools=[_declaration(t) for t in tools] or None,
+                add_generation_prompt=generation,
+                enable_thinking=thinking,
+                bos_token="",
+                eos_token="",
+            )
+        except (TemplateError, TypeError, ValueError) as error:
+            raise EngineError(
+                f"The model's chat template can't render this conversation: {error}."
+            ) from error
+
+    def _as_dict(self, message: Message) -> dict[str, Any]:
+        message = replace(message, content=self.defuse(message.content))
+        result: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.tool_calls:
+            result["tool_calls"] = [
+                {"type": "function", "function": {"name": c.name, "arguments": self._defused(c.arguments)}}
+                for c in message.tool_calls
+            ]
+        return result
+
+    def _defused(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.defuse(value)
+        if isinstance(value, Mapping):
+            return {k: self._defused(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(value, list):
+            return [self._defused(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+        return value
+
+    def defuse(self, text: str) -> str:
+        """Return `text` with a space put into every special token that is written out in it."""
+        if "<" not in text and "[" not in text:
+            return text
+        for token in self._special:
+            if token in text:
+                text = text.replace(token, f"{token[0]} {token[1:]}")
+        return text
+
+
+def _declaration(tool: ToolSchema) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": _public(tool.parameters),
+        },
+    }
+
+
+def _public(schema: Any) -> Any:
+    """Return a JSON schema without what only the decoder needs to know."""
+    if isinstance(schema, Mapping):
+        return {k: _public(v) for k, v in schema.items() if not str(k).startswith("x-botpsy")}  # pyright: ignore
+    if isinstance(schema, list):
+        return [_public(v) for v in schema]  # pyright: ignore[reportUnknownVariableType]
+    return schema
+
+
+def _to_json(value: Any, indent: int | None = None, **_options: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _raise(message: str) -> None:
+    raise TemplateError(message)
+
+
+def _common(a: str, b: str) -> str:
+    length = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return a[:length]
