@@ -1,0 +1,23 @@
+"""Settings (TOML), accounts, secrets (keyring), and the folders they live in."""
+
+from botpsy_tui.config.accounts import AccountSettings
+from botpsy_tui.config.folders import cache_folder, config_folder, data_folder
+from botpsy_tui.config.secrets import read_secret, remove_secret, store_secret
+from botpsy_tui.config.settings import Settings, SettingsProblem, load_settings, settings_path
+from botpsy_tui.config.writing import add_account, remove_account
+
+__all__ = [
+    "AccountSettings",
+    "Settings",
+    "SettingsProblem",
+    "add_account",
+    "cache_folder",
+    "config_folder",
+    "data_folder",
+    "load_settings",
+    "read_secret",
+    "remove_account",
+    "remove_secret",
+    "settings_path",
+    "store_secret",
+]

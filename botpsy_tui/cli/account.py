@@ -1,0 +1,130 @@
+"""``botpsy account``: name a server, test the log-in, keep the password where passwords belong."""
+
+import asyncio
+import shlex
+import sys
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from botpsy_tui.cli.exits import Exit, stop
+from botpsy_tui.plugin import AccountProblem, SecretUnavailable
+
+app = typer.Typer(help="The calendars (and, later, mailboxes) the assistant works on.", no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    kind: Annotated[str, typer.Argument(help="The kind of account: caldav.")],
+    address: Annotated[str, typer.Argument(help="The server's address, such as https://dav.example.org/.")],
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Your user name there.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="A short name of your own; else made from the address.")
+    ] = None,
+    password_command: Annotated[
+        str | None, typer.Option(help="A command that prints the password, such as 'pass show work'.")
+    ] = None,
+    password_env: Annotated[
+        str | None, typer.Option(help="An environment variable that holds the password.")
+    ] = None,
+) -> None:
+    """Add an account: log in, look what is there, and keep it.
+
+    The password is asked for (or read from standard input) and goes to the keyring; the settings
+    file never holds it.
+
+    Example: botpsy account add caldav https://dav.example.org/ --user nia
+    """
+    from botpsy_tui.application import account_kinds
+    from botpsy_tui.config import (
+        AccountSettings,
+        SettingsProblem,
+        add_account,
+        load_settings,
+        read_secret,
+        store_secret,
+    )
+
+    kinds = account_kinds()
+    if kind not in kinds:
+        stop(
+            f"There is no kind of account {kind!r}; there are: {', '.join(sorted(kinds)) or 'none'}.",
+            Exit.USAGE,
+        )
+    try:
+        if any(account.name == name for account in load_settings().accounts):
+            stop(f"There is an account {name} already; choose another --name or remove it first.", Exit.USAGE)
+        account = AccountSettings(
+            name=name or _name_from(address),
+            kind=kind,
+            settings={"url": address, **({"username": user} if user else {})},
+            password_command=shlex.split(password_command) if password_command else None,
+            password_env=password_env,
+        )
+        typed = kinds[kind].needs_secret and not (password_command or password_env)
+        secret = _typed_secret(account.name) if typed else read_secret(account)
+        settings, found = asyncio.run(kinds[kind].connect(account.settings, secret))
+        account = account.model_copy(update={"settings": settings})
+        if typed:
+            store_secret(account, secret)
+        add_account(account)
+    except ValueError as error:
+        stop(f"That can't be an account: {_first_line(error)}", Exit.USAGE)
+    except (AccountProblem, SecretUnavailable) as error:
+        stop(str(error), Exit.ACCOUNT)
+    except SettingsProblem as error:
+        stop(str(error))
+    typer.echo(f"{account.name}: {found}")
+
+
+@app.command("list")
+def list_accounts() -> None:
+    """Show the accounts, without secrets."""
+    from botpsy_tui.config import SettingsProblem, load_settings
+
+    try:
+        accounts = load_settings().accounts
+    except SettingsProblem as error:
+        stop(str(error))
+    if not accounts:
+        typer.echo(
+            "No accounts: the assistant works on the local calendar. `botpsy account add --help` tells how.",
+            err=True,
+        )
+    for account in accounts:
+        where = account.settings.get("url", "")
+        typer.echo("\t".join([account.name, account.kind, account.settings.get("username", ""), where]))
+
+
+@app.command("remove")
+def remove(name: Annotated[str, typer.Argument(help="The account's name, as `list` shows it.")]) -> None:
+    """Forget an account and its password. What is on the server stays."""
+    from botpsy_tui.config import SettingsProblem, remove_account, remove_secret
+
+    try:
+        account = remove_account(name)
+    except SettingsProblem as error:
+        stop(str(error))
+    remove_secret(account)
+    typer.echo(f"{name} is forgotten here; nothing changed on the server.")
+
+
+def _name_from(address: str) -> str:
+    host = urlsplit(address if "//" in address else f"//{address}").hostname or "account"
+    return host.replace(":", "-")
+
+
+def _typed_secret(name: str) -> str:
+    if sys.stdin.isatty():
+        secret = typer.prompt(f"Password for {name}", hide_input=True, default="", show_default=False)
+    else:
+        secret = sys.stdin.readline().rstrip("\n")
+    if not secret:
+        stop("A password is needed: type it, pipe it in, or name a --password-command.", Exit.USAGE)
+    return str(secret)
+
+
+def _first_line(error: ValueError) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[1:3]) if len(lines) > 1 else lines[0]

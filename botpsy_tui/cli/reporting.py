@@ -1,0 +1,129 @@
+"""Prints a turn's events: as an answer to read, or as lines of JSON."""
+
+import json
+import re
+import sys
+from dataclasses import asdict, is_dataclass
+from typing import Any, Protocol
+
+import typer
+
+from botpsy_tui.agent.events import (
+    CallDecided,
+    CallFailed,
+    CallFinished,
+    CallInvalid,
+    CallProposed,
+    Event,
+    TurnFinished,
+)
+from botpsy_tui.approval import Approve
+from botpsy_tui.engine.types import PromptProgress, ReasoningDelta, TextDelta
+from botpsy_tui.plugin import Proposal, for_display
+
+_ENDS = {
+    "stopped": "Stopped.",
+    "refused": "A call needs your approval, and nobody can be asked here: nothing was done.",
+    "length": "The answer was cut off at its length limit.",
+    "repeated": "Stopped: the model went round in circles.",
+    "failed": "It did not work.",
+}
+
+
+class Reporter(Protocol):
+    """Takes each event of a turn as it happens."""
+
+    def report(self, event: Event) -> None:
+        """Show one event."""
+        ...
+
+
+class TextReporter:
+    """The answer on standard output; calls and their ends on standard error."""
+
+    def __init__(self, *, with_calls: bool) -> None:
+        self._with_calls = with_calls
+        self._in_text = False
+        self._pending: CallProposed | None = None
+
+    def report(self, event: Event) -> None:
+        """Show one event."""
+        match event:
+            case TextDelta(text):
+                sys.stdout.write(for_display(text))
+                sys.stdout.flush()
+                self._in_text = True
+                return
+            case PromptProgress() | ReasoningDelta():
+                return
+            case _:
+                self._end_text()
+        match event:
+            case CallProposed():
+                self._pending = event
+            case CallInvalid(tool=tool, problem=problem):
+                self._note(f"✗ {tool}: {problem}")
+            case CallDecided(decision=Approve(by=by)) if by != "person" and self._pending:
+                self._note(f"✓ {self._pending.proposal.preview.title} (let through: {by})")
+            case CallFinished(outcome=outcome):
+                self._note(outcome.view)
+            case CallFailed(problem=problem, unknown=unknown):
+                self._note(
+                    f"✗ {problem}" + (" It may have happened: look before you try again." if unknown else "")
+                )
+            case TurnFinished(end=end, problem=problem) if end != "answered":
+                if end == "refused" and self._pending:
+                    typer.echo(_json_line(pending_call(self._pending)))
+                typer.echo(f"botpsy: {problem or _ENDS[end]}", err=True)
+            case _:
+                pass
+
+    def _note(self, text: str) -> None:
+        if self._with_calls:
+            typer.echo("\n".join(f"  {line}" for line in for_display(text).splitlines()), err=True)
+
+    def _end_text(self) -> None:
+        if self._in_text:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._in_text = False
+
+
+class JsonReporter:
+    """Every event as one line of JSON on standard output."""
+
+    def report(self, event: Event) -> None:
+        """Show one event."""
+        typer.echo(_json_line(event_as_json(event)))
+
+
+def pending_call(event: CallProposed) -> dict[str, Any]:
+    """Return a call that waits for a decision, for a program to read."""
+    return {"event": "pending_call", "call_id": event.call_id, "proposal": _proposal(event.proposal)}
+
+
+def event_as_json(event: Event) -> dict[str, Any]:
+    """Return an event as JSON values: its name in snake case, and its fields."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(event).__name__).lower()
+    fields: dict[str, Any] = {}
+    for key in event.__dataclass_fields__:
+        value = getattr(event, key)
+        if isinstance(value, Proposal):
+            fields[key] = _proposal(value)
+        elif isinstance(event, CallDecided) and key == "decision":
+            fields[key] = {"kind": type(value).__name__.lower(), **asdict(value)}
+        elif is_dataclass(value) and not isinstance(value, type):
+            fields[key] = asdict(value)
+        elif isinstance(value, tuple):
+            fields[key] = [asdict(v) if is_dataclass(v) else v for v in value]  # pyright: ignore
+        else:
+            fields[key] = value
+    return {"event": name, **fields}
+
+
+def _proposal(proposal: Proposal) -> dict[str, Any]:
+    return {**asdict(proposal), "digest": proposal.digest}
+
+
+def _json_line(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

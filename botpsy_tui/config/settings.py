@@ -1,0 +1,88 @@
+"""The settings file: what it may say, and one clear sentence where it says something else."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from botpsy_tui.config.accounts import AccountSettings
+from botpsy_tui.config.folders import config_folder
+
+
+class SettingsProblem(Exception):
+    """The settings file can't be used; the message names the place in it."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EngineSettings(_Section):
+    """How the model runs."""
+
+    context: Annotated[int, Field(ge=1024, le=262_144)] = 8192
+    """Tokens a conversation may grow to."""
+    threads: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Threads that decode; 0 for as many as there are cores."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """How freely the next token is chosen; 0 is always the likeliest. Unset: as the model recommends."""
+    thinking: bool = False
+    """Let the model reason before it answers. Slower, and at this size not better."""
+
+
+class Settings(_Section):
+    """Everything the settings file may hold."""
+
+    timezone: str | None = None
+    """Your time zone, such as ``Europe/Berlin``; unset, the machine's."""
+    engine: EngineSettings = EngineSettings()
+    accounts: list[AccountSettings] = []
+    plugins: dict[str, dict[str, Any]] = {}
+    """A table for each plugin, such as ``[plugins.calendar]``."""
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                ZoneInfo(value)
+            except (OSError, ValueError) as error:
+                raise ValueError(
+                    f"there is no time zone {value!r}; write one such as Europe/Berlin"
+                ) from error
+        return value
+
+    @field_validator("accounts")
+    @classmethod
+    def _names_once(cls, value: list[AccountSettings]) -> list[AccountSettings]:
+        names = [account.name for account in value]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two accounts are named {name!r}; each needs a name of its own")
+        return value
+
+
+def settings_path() -> Path:
+    """Return where the settings file is, or would be."""
+    return config_folder() / "settings.toml"
+
+
+def load_settings(path: Path | None = None) -> Settings:
+    """Read the settings; a missing file is the defaults. Raises `SettingsProblem`."""
+    path = path or settings_path()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsProblem(f"The settings {path} can't be read: {error}.") from error
+    try:
+        return Settings.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsProblem(f"The settings {path} are not valid TOML: {error}.") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise SettingsProblem(f"The settings {path} are wrong at {place}: {first['msg']}.") from error

@@ -1,0 +1,65 @@
+"""Changes the settings file, keeping the person's comments and order, whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from botpsy_tui.config.accounts import AccountSettings
+from botpsy_tui.config.settings import SettingsProblem, load_settings, settings_path
+
+
+def add_account(account: AccountSettings, path: Path | None = None) -> None:
+    """Add an account to the settings. Raises `SettingsProblem`, changing nothing."""
+    path = path or settings_path()
+    if any(other.name == account.name for other in load_settings(path).accounts):
+        raise SettingsProblem(
+            f"There is an account {account.name} already; choose another name or remove it."
+        )
+    document = _read(path)
+    tables: Any = document.setdefault("accounts", tomlkit.aot())
+    table = tomlkit.table()
+    table.update(account.model_dump(exclude_none=True))
+    tables.append(table)
+    _write(path, document)
+
+
+def remove_account(name: str, path: Path | None = None) -> AccountSettings:
+    """Take an account out of the settings; return it. Raises `SettingsProblem` where there is none."""
+    path = path or settings_path()
+    accounts = load_settings(path).accounts
+    for i, account in enumerate(accounts):
+        if account.name == name:
+            document = _read(path)
+            tables: Any = document["accounts"]
+            del tables[i]
+            if not tables:
+                del document["accounts"]
+            _write(path, document)
+            return account
+    known = ", ".join(account.name for account in accounts) or "none"
+    raise SettingsProblem(f"There is no account {name}; there are: {known}.")
+
+
+def _read(path: Path) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+    except (OSError, TOMLKitError) as error:
+        raise SettingsProblem(f"The settings {path} can't be changed: {error}.") from error
+
+
+def _write(path: Path, document: tomlkit.TOMLDocument) -> None:
+    """Replace the file in one step, readable by its owner alone."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(tomlkit.dumps(document))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise SettingsProblem(f"The settings {path} can't be written: {error}.") from error
