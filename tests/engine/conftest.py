@@ -1,0 +1,17 @@
+"""Tiny models, made once a run."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.models.synthetic import write_model
+
+
+@pytest.fixture(scope="session")
+def hybrid_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("models") / "hybrid.gguf", "hybrid")
+
+
+@pytest.fixture(scope="session")
+def dense_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("models") / "dense.gguf", "dense")
