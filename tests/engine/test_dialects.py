@@ -54,7 +54,7 @@ XML = {
         {"title": "x"},
     ),
     "several lines, markup and quotes": (
-        "<tool_call>\n<function=book>\n<parameter=title>\na <b>\n\"c\"\n  d\n</parameter>\n</function>\n</tool_call>",
+        '<tool_call>\n<function=book>\n<parameter=title>\na <b>\n"c"\n  d\n</parameter>\n</function>\n</tool_call>',
         "",
         {"title": 'a <b>\n"c"\n  d'},
     ),
@@ -65,7 +65,11 @@ XML = {
         "",
         {"title": "12", "count": 12, "flag": True, "items": ["a", "b"]},
     ),
-    "no tool_call tag": ("<function=book>\n<parameter=title>\nx\n</parameter>\n</function>", "", {"title": "x"}),
+    "no tool_call tag": (
+        "<function=book>\n<parameter=title>\nx\n</parameter>\n</function>",
+        "",
+        {"title": "x"},
+    ),
     "no closing tag": (
         "Yes.\n<tool_call>\n<function=book>\n<parameter=title>\nx\n</parameter>\n</function>",
         "Yes.\n",
@@ -143,7 +147,9 @@ def test_a_call_inside_reasoning_ends_the_reasoning() -> None:
     assert len(calls_of(events)) == 1
 
 
-@pytest.mark.parametrize("text", ["a < b and <table>", "```python\nprint(1)\n```", '```json\n[1, 2]\n```', "{a}"])
+@pytest.mark.parametrize(
+    "text", ["a < b and <table>", "```python\nprint(1)\n```", "```json\n[1, 2]\n```", "{a}"]
+)
 @pytest.mark.parametrize("dialect", [HermesDialect(), QwenXmlDialect(), PlainDialect()])
 def test_text_that_only_looks_like_a_call_stays_text(dialect: Dialect, text: str) -> None:
     events, unfinished = read(dialect, list(text))
@@ -159,6 +165,8 @@ def test_the_dialect_is_chosen_from_the_template() -> None:
 
 
 def test_python_constants_are_taken_as_json() -> None:
-    written = XML["types by schema"][0].replace("12\n</parameter>\n<parameter=flag>", "None\n</parameter>\n<parameter=flag>")
+    written = XML["types by schema"][0].replace(
+        "12\n</parameter>\n<parameter=flag>", "None\n</parameter>\n<parameter=flag>"
+    )
     events, _ = read(QwenXmlDialect(), [written])
     assert json.dumps(calls_of(events)[0].arguments["count"]) == "null"

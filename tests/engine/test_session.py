@@ -47,7 +47,11 @@ TOOLS = [
             "required": ["event", "to"],
         },
     ),
-    ToolSchema("list_all", "List.", {"type": "object", "properties": {"limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}}),
+    ToolSchema(
+        "list_all",
+        "List.",
+        {"type": "object", "properties": {"limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}},
+    ),
     ToolSchema("no_arguments", "Nothing.", {"type": "object", "properties": {}}),
     ToolSchema(
         "needs_an_id",
@@ -188,7 +192,12 @@ async def test_special_tokens_in_a_message_are_only_text(session: LocalSession) 
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(None, "no model file"), (b"", "not a GGUF"), (b"not a model", "not a GGUF"), (b"GGUF\x03\0\0\0", "damaged")],
+    [
+        (None, "no model file"),
+        (b"", "not a GGUF"),
+        (b"not a model", "not a GGUF"),
+        (b"GGUF\x03\0\0\0", "damaged"),
+    ],
 )
 async def test_a_file_that_is_no_model_is_refused_in_a_sentence(
     tmp_path: Path, content: bytes | None, says: str

@@ -12,10 +12,7 @@ from typing import Literal
 import gguf
 import numpy as np
 
-SPECIAL = (
-    "<|endoftext|> <|im_start|> <|im_end|> <tool_call> </tool_call> <tool_response> </tool_response>"
-    " <think> </think>"
-).split()
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>"]
 LAYERS, WIDTH, FEED_FORWARD = 4, 128, 256
 HEADS, KV_HEADS, HEAD_SIZE = 2, 1, 64
 LINEAR_HEADS, LINEAR_SIZE = 2, 32
@@ -78,7 +75,9 @@ class _Writer:
         self.file.add_tensor(name, np.full(size, value, np.float32))
 
 
-def write_model(path: Path, kind: Kind = "hybrid", *, template: str = QWEN_XML_TEMPLATE, seed: int = 0) -> Path:
+def write_model(
+    path: Path, kind: Kind = "hybrid", *, template: str = QWEN_XML_TEMPLATE, seed: int = 0
+) -> Path:
     """Write a model of that kind to `path`; return it."""
     file = gguf.GGUFWriter(path, "qwen35" if kind == "hybrid" else "qwen2")
     _header(file, kind)
