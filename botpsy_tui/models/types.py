@@ -21,7 +21,7 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
-class ModelProblem(Exception):  # noqa: N818 - read by people, not only by programmers
+class ModelProblem(Exception):
     """A model can't be had or used; the message is one sentence: what is wrong, what to do."""
 
 

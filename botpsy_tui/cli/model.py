@@ -1,0 +1,283 @@
+"""``botpsy model``: which models are here, get one, look at one, switch, throw one away."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from botpsy_tui.cli.exits import Exit, stop
+
+if TYPE_CHECKING:
+    from botpsy_tui.models import InstalledModel, ModelStore
+
+app = typer.Typer(help="The models the assistant can think with.", no_args_is_help=True)
+
+_SPEC = "A name of `botpsy model list` (with :q8 for a finer one), hf:OWNER/REPO[:FILE], or a .gguf file."
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+
+
+@app.command("list")
+def list_models(as_json: AsJson = False) -> None:
+    """Show the models that are here, and those that can be pulled by name.
+
+    Example: botpsy model list --json
+    """
+    from botpsy_tui.models import CATALOGUE, ModelProblem, size_text
+
+    try:
+        store = model_store()
+        installed, current = store.installed(), store.current()
+    except ModelProblem as problem:
+        stop(str(problem), Exit.NO_MODEL)
+    here = {model.spec for model in installed}
+    others = [entry for entry in CATALOGUE if entry.name not in here]
+    if as_json:
+        _print_json(
+            {
+                "current": current.name if current else None,
+                "installed": [_as_dict(model) for model in installed],
+                "catalogue": [
+                    {
+                        "name": entry.name,
+                        "title": entry.title,
+                        "about": entry.about,
+                        "quantisations": list(entry.quantisations),
+                        "approximate_size": entry.approximate_size,
+                        "installed": entry.name in here,
+                    }
+                    for entry in CATALOGUE
+                ],
+            }
+        )
+        return
+    if installed:
+        _echo("Here:")
+        for model in installed:
+            mark = "*" if current and model.name == current.name else " "
+            _echo(f"{mark} {model.name:<16} {size_text(model.size):>8}  {model.quantisation:<8} {model.path}")
+    else:
+        _echo("No model is here yet.")
+    if others:
+        _echo("\nTo be had with `botpsy model pull NAME`:")
+        for entry in others:
+            size = f"about {size_text(entry.approximate_size)}"
+            _echo(f"  {entry.name:<16} {size:>14}  {entry.title}: {entry.about}")
+    if current:
+        _echo("\n* is used where no other is named.")
+
+
+@app.command("pull")
+def pull(
+    spec: Annotated[str, typer.Argument(metavar="MODEL", help=_SPEC)],
+    use_it: Annotated[bool, typer.Option("--use", help="Make it the current one as well.")] = False,
+) -> None:
+    """Download a model and verify it. A download that was broken off is gone on from.
+
+    Examples: botpsy model pull botpsy-0.8b · botpsy model pull botpsy-0.8b:q8 ·
+    botpsy model pull starter · botpsy model pull hf:unsloth/Qwen3.5-0.8B-GGUF:Q4_K_M
+    """
+    from botpsy_tui.models import ModelProblem, size_text
+
+    store = model_store()
+    model = _pull(store, spec)
+    try:
+        if use_it:
+            store.use(model.name)
+        current = store.current()
+    except ModelProblem as problem:
+        stop(str(problem), Exit.NO_MODEL)
+    is_current = current is not None and current.name == model.name
+    rest = "it is the current model" if is_current else f"use it with: botpsy model use {model.name}"
+    _echo(f"{model.name} ({model.quantisation or 'GGUF'}, {size_text(model.size)}) is here; {rest}.")
+
+
+@app.command("use")
+def use(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="An installed model, or a .gguf file.")],
+) -> None:
+    """Make a model the current one. A file is used where it lies, and not copied.
+
+    Examples: botpsy model use starter · botpsy model use ~/models/mine.gguf
+    """
+    from botpsy_tui.models import ModelProblem
+
+    try:
+        model = model_store().use(name)
+    except ModelProblem as problem:
+        stop(str(problem), Exit.NO_MODEL)
+    _echo(f"{model.name} is the current model.")
+
+
+@app.command("info")
+def info(
+    name: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help=f"{_SPEC} Else the current one.")
+    ] = None,
+    context: Annotated[int, typer.Option(min=256, help="Tokens of context to reckon memory for.")] = 8192,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a model is, where it lies, and how much memory it will need.
+
+    Example: botpsy model info starter --context 16384
+    """
+    from botpsy_tui.models import ModelProblem, memory_need, read_header, size_text
+
+    try:
+        store = model_store()
+        model = store.find(name) if name else store.current()
+        if model is None:
+            sentence = f"{name} is not here: botpsy model pull {name}." if name else _no_model()
+            stop(sentence, Exit.NO_MODEL)
+        header = read_header(model.path)
+    except ModelProblem as problem:
+        stop(str(problem), Exit.NO_MODEL)
+    need = memory_need(header, model.size, context)
+    if as_json:
+        _print_json(
+            _as_dict(model)
+            | {
+                "title": header.text("general.name"),
+                "architecture": header.architecture,
+                "parameters": header.weights,
+                "trained_context": header.number("context_length"),
+                "licence": header.text("general.license"),
+                "memory": {"context": context, "needed": need.total, "available": need.available},
+            }
+        )
+        return
+    rows = {
+        "name": model.name,
+        "title": header.text("general.name"),
+        "asked for as": model.spec,
+        "file": str(model.path),
+        "size": size_text(model.size),
+        "sha256": model.sha256 or "not taken (the file is not recorded)",
+        "quantisation": model.quantisation,
+        "architecture": header.architecture,
+        "parameters": f"{header.weights / 1e9:.2f} billion",
+        "trained context": f"{header.number('context_length')} tokens",
+        "licence": header.text("general.license"),
+        "memory": f"{need.sentence} ({context} tokens of context)",
+    }
+    for label, value in rows.items():
+        if value:
+            _echo(f"{label:<16} {value}")
+
+
+@app.command("remove")
+def remove(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="An installed model.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+) -> None:
+    """Delete a model's file. One that lies outside BotPsy's folder is only forgotten.
+
+    Example: botpsy model remove qwen3.5-2b --yes
+    """
+    from botpsy_tui.models import ModelProblem, size_text
+
+    try:
+        store = model_store()
+        model = store.get(name)
+        if model is not None and not yes:
+            if not sys.stdin.isatty():
+                stop(f"Removing {model.name} needs a yes: add --yes.", Exit.USAGE)
+            inside = model.path.is_relative_to(store.folder)
+            what = f"Delete {model.path} ({size_text(model.size)})" if inside else f"Forget {model.path}"
+            if not typer.confirm(f"{what}?"):
+                _echo("Nothing was removed.")
+                return
+        removed = store.remove(name)
+        current = store.current()
+    except ModelProblem as problem:
+        stop(str(problem), Exit.NO_MODEL)
+    _echo(f"{removed.name} is removed.{f' {current.name} is the current model.' if current else ''}")
+
+
+def ensure_model(spec: str | None, *, interactive: bool) -> "InstalledModel":
+    """Return the model that `spec` names (pulled where it isn't here), or the current one.
+
+    With no model at all, one question is asked where `interactive`; else the command ends with
+    `Exit.NO_MODEL` and a sentence that names what to type.
+    """
+    from botpsy_tui.models import ModelProblem
+
+    store = model_store()
+    try:
+        if spec is not None:
+            return store.find(spec) or _pull(store, spec)
+        if (current := store.current()) is not None:
+            return current
+        if here := [model.name for model in store.installed()]:
+            stop(f"No model is chosen: botpsy model use {here[0]} (here: {', '.join(here)}).", Exit.NO_MODEL)
+    except ModelProblem as problem:
+        stop(str(problem), Exit.NO_MODEL)
+    if not interactive:
+        stop(_no_model(), Exit.NO_MODEL)
+    return _pull(store, _first_model())
+
+
+def model_store() -> "ModelStore":
+    """Return the store in the data folder."""
+    from botpsy_tui.config.folders import data_folder
+    from botpsy_tui.models import ModelStore
+
+    return ModelStore(data_folder() / "models")
+
+
+def _first_model() -> str:
+    """Ask which model to begin with; without a hub there is nothing to ask."""
+    from botpsy_tui.models import entry_named, first_choice, size_text
+    from botpsy_tui.models.terminal_progress import interruptible
+
+    typer.echo("No model is here yet. Looking what can be had …", err=True)
+    choice = first_choice()
+    typer.echo(choice.sentence, err=True)
+    starter = entry_named("starter")
+    if not choice.hub_reachable or choice.spec == "starter" or starter is None:
+        return "starter"
+    typer.echo(
+        f"  1  {choice.spec} ({size_text(choice.size)}), the default\n"
+        f"  2  starter: {starter.title} ({size_text(starter.approximate_size)})\n"
+        "  3  none",
+        err=True,
+    )
+    with interruptible():
+        answer = typer.prompt("Which one?", default="1", err=True).strip().lower()
+    if answer in ("1", choice.spec):
+        return choice.spec
+    if answer not in ("2", "starter"):
+        stop(_no_model(), Exit.NO_MODEL)
+    return "starter"
+
+
+def _pull(store: "ModelStore", spec: str) -> "InstalledModel":
+    from botpsy_tui.models import ModelProblem, PullCancelled
+    from botpsy_tui.models.terminal_progress import pull_with_bar
+
+    try:
+        return pull_with_bar(store, spec)
+    except PullCancelled as problem:
+        stop(str(problem), Exit.INTERRUPTED)
+    except ModelProblem as problem:
+        stop(str(problem), Exit.NO_MODEL)
+
+
+def _no_model() -> str:
+    return (
+        "No model is here yet: botpsy model pull botpsy-0.8b, or without the hub: botpsy model pull starter."
+    )
+
+
+def _as_dict(model: "InstalledModel") -> dict[str, object]:
+    return {**vars(model), "path": str(model.path)}
+
+
+def _print_json(value: object) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _echo(text: str) -> None:
+    from botpsy_tui.plugin.text import for_display
+
+    typer.echo(for_display(text))

