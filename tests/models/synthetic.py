@@ -12,7 +12,17 @@ from typing import Literal
 import gguf
 import numpy as np
 
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<think>", "</think>"]
+SPECIAL = [
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+    "<think>",
+    "</think>",
+]
 LAYERS, WIDTH, FEED_FORWARD = 4, 128, 256
 HEADS, KV_HEADS, HEAD_SIZE = 2, 1, 64
 LINEAR_HEADS, LINEAR_SIZE = 2, 32
