@@ -11,6 +11,8 @@ class HubSearch:
 
     author: str
     search: str
+    whole_name: bool = True
+    """`search` is all of the name; else any repository that has it in its name may be meant."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ CATALOGUE: tuple[CatalogueEntry, ...] = (
         about="the default: a tool-calling fine-tune of Qwen3.5-0.8B",
         quantisations=("q4", "q8", "bf16"),
         approximate_size=530_000_000,
-        search=HubSearch("qvac", "botpsy"),
+        search=HubSearch("qvac", "botpsy", whole_name=False),
     ),
     CatalogueEntry(
         name="qwen3.5-0.8b",

@@ -17,7 +17,12 @@ def find_in_catalogue(hub: Hub, entry: CatalogueEntry, quantisation: str, on_pro
     assert entry.search is not None
     where = f"the hub's {entry.search.author} organisation"
     on_progress(Progress("looking up", 0, 0, f"{entry.search.search} in {where}"))
-    repositories = _of_size(hub.repositories(entry.search.author, entry.search.search), entry.name)
+    repositories = hub.repositories(entry.search.author, entry.search.search)
+    if entry.search.whole_name:
+        whole = f"{entry.search.author}/{entry.search.search}".lower()
+        repositories = [repository for repository in repositories if repository.lower() == whole]
+    else:
+        repositories = _of_size(repositories, entry.name)
     files = [file for repository in repositories for file in hub.model_files(repository)]
     fitting = matching(files, quantisation)
     if len(fitting) == 1:

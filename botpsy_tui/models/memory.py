@@ -7,8 +7,11 @@ from pathlib import Path
 from botpsy_tui.models.gguf_header import GgufHeader
 from botpsy_tui.models.types import size_text
 
-# Compute buffers, the tokenizer, Python and the screen; measured on the starter at 4096 tokens.
-_OVERHEAD = 400_000_000
+# Measured with the starter: 130 MB for compute buffers, tokenizer and Python. The rest is
+# an allowance for the screen and the masks of constrained calls.
+_OVERHEAD = 300_000_000
+# What the engine may keep as checkpoints of a model whose state can't be cut.
+_CHECKPOINTS = 256 * 1024 * 1024
 _CACHE_BYTES = 2  # a key or value is kept as f16
 DEFAULT_CONTEXT = 8192
 
@@ -41,7 +44,15 @@ class MemoryNeed:
 
 def memory_need(header: GgufHeader, file_size: int, context: int = DEFAULT_CONTEXT) -> MemoryNeed:
     """Return what a model of `file_size` bytes needs at `context` tokens."""
-    return MemoryNeed(file_size, _cache_bytes(header, context), _OVERHEAD, available_memory())
+    overhead = _OVERHEAD + (_CHECKPOINTS if _is_hybrid(header) else 0)
+    return MemoryNeed(file_size, _cache_bytes(header, context), overhead, available_memory())
+
+
+def _is_hybrid(header: GgufHeader) -> bool:
+    """Tell whether some layers are recurrent: every n-th has attention, or some have no attention heads."""
+    per_layer = header.metadata.get(f"{header.architecture}.attention.head_count_kv", 1)
+    without = isinstance(per_layer, list) and 0 in per_layer
+    return without or header.number("full_attention_interval") > 1
 
 
 def _cache_bytes(header: GgufHeader, context: int) -> int:

@@ -1,6 +1,8 @@
 """`botpsy model` as a person types it."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,14 @@ def run(*words: str, answer: str = "") -> tuple[int, str]:
     """Return the exit code, and what was printed on both streams."""
     result = CliRunner().invoke(app, list(words), input=answer)
     return result.exit_code, result.output
+
+
+def test_neither_the_screen_nor_the_hubs_library_is_loaded_for_a_list() -> None:
+    program = "import sys, botpsy_tui.cli.model as m; m.list_models(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "botpsy_tui" in loaded
+    assert loaded.isdisjoint({"textual", "huggingface_hub", "llama_cpp"})
 
 
 def test_list_says_what_can_be_had_when_nothing_is_here() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botpsy_tui.models import ModelProblem, memory_need, read_header
+from botpsy_tui.models import GgufHeader, ModelProblem, memory_need, read_header
 from tests.models.tiny import tiny_gguf
 
 
@@ -29,6 +29,16 @@ def test_the_cache_is_reckoned_from_layers_heads_and_context(tmp_path: Path) -> 
     # prints for Qwen2.5-0.5B is 48 MiB at 4096 tokens.
     assert need.cache == 48 * 1024 * 1024
     assert need.total == need.weights + need.cache + need.overhead
+
+
+def test_only_the_attention_layers_of_a_hybrid_model_have_a_cache() -> None:
+    qwen = {"block_count": 24, "attention.head_count_kv": 2, "full_attention_interval": 4}
+    lfm = {"block_count": 4, "attention.head_count_kv": [0, 8, 0, 8]}
+    for architecture, layers, heads in (("qwen35", qwen, 6 * 2), ("lfm2", lfm, 16)):
+        numbers = {**layers, "attention.key_length": 64, "attention.value_length": 64}
+        metadata = {f"{architecture}.{key}": value for key, value in numbers.items()}
+        header = GgufHeader(3, {"general.architecture": architecture, **metadata}, 0, 0)
+        assert memory_need(header, 0, context=1000).cache == heads * (64 + 64) * 1000 * 2
 
 
 @pytest.mark.parametrize("length", [4, 10, 24, 60, 200, len(tiny_gguf()) - 1])

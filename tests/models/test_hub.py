@@ -70,6 +70,13 @@ def test_a_missing_quantisation_names_those_that_are_there(hub: FakeHub) -> None
         find_in_catalogue(Hub(), BOTPSY, "q4", ignore)
 
 
+def test_a_repository_with_a_longer_name_is_not_taken_for_a_known_one(hub: FakeHub) -> None:
+    qwen = next(entry for entry in CATALOGUE if entry.name == "qwen3.5-0.8b")
+    hub.repositories["unsloth/Qwen3.5-0.8B-GGUF"] = {"Qwen3.5-0.8B-Q4_K_M.gguf": b"a"}
+    hub.repositories["unsloth/Other-Qwen3.5-0.8B-GGUF"] = {"other-Q4_K_M.gguf": b"b"}
+    assert find_in_catalogue(Hub(), qwen, "q4", ignore).repository == "unsloth/Qwen3.5-0.8B-GGUF"
+
+
 def test_an_empty_organisation_is_said_so(hub: FakeHub) -> None:
     with pytest.raises(ModelProblem, match="was not found in the hub's qvac organisation"):
         find_in_catalogue(Hub(), BOTPSY, "q4", ignore)
