@@ -1,0 +1,133 @@
+"""Reads iCalendar (RFC 5545): what occurs when, bounded against rules made to take for ever."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import icalendar
+import recurring_ical_events
+
+from botpsy_calendar.moments import midnight
+from botpsy_calendar.store import Resource
+
+LONGEST_WINDOW = timedelta(days=400)
+MOST_OCCURRENCES = 2000
+_TOO_OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """An event as it happens once; times aware and in the person's zone."""
+
+    resource: Resource
+    uid: str
+    title: str
+    start: datetime
+    end: datetime
+    all_day: bool = False
+    location: str = ""
+    attendees: tuple[str, ...] = ()
+    """Mail addresses, without ``mailto:``."""
+    busy: bool = True
+    """False where it is marked as free time (TRANSP) or cancelled (STATUS)."""
+    recurrence_id: str = ""
+    """For one of a series: which, as ISO text of its original start (RFC 5545 §3.8.4.4)."""
+
+    @property
+    def key(self) -> str:
+        """What names this occurrence among all, over restarts."""
+        return "\n".join((self.resource.calendar.id, self.resource.href, self.recurrence_id))
+
+
+def read_calendar(data: str) -> icalendar.Calendar:
+    """Parse iCalendar text with at least one event. Raises `ValueError` in a few words."""
+    try:
+        parsed = icalendar.Calendar.from_ical(data)
+    except Exception as error:
+        raise ValueError(_short(error)) from error
+    if not isinstance(parsed, icalendar.Calendar):
+        raise ValueError("it is no VCALENDAR")
+    for event in parsed.walk("VEVENT"):
+        if "DTSTART" not in event:
+            raise ValueError("an event has no start")
+        rules: Any = event.get("RRULE", [])
+        for rule in rules if isinstance(rules, list) else [rules]:
+            if _TOO_OFTEN & {str(f).upper() for f in rule.get("FREQ", [])}:
+                raise ValueError("an event repeats within the day, which is not supported")
+    return parsed
+
+
+def occurrences(resource: Resource, start: datetime, end: datetime, zone: ZoneInfo) -> list[Occurrence]:
+    """Return what of an object happens between two instants, in order. Raises `ValueError`.
+
+    The window is cut to `LONGEST_WINDOW` and the count to `MOST_OCCURRENCES`.
+    """
+    calendar = read_calendar(resource.data)
+    end = min(end, start + LONGEST_WINDOW)
+    try:
+        query = recurring_ical_events.of(calendar, skip_bad_series=True)
+        components = query.between(start, end)
+    except Exception as error:
+        raise ValueError(_short(error)) from error
+    recurring = _recurs(calendar)
+    found: Iterator[Occurrence] = (
+        _occurrence(resource, component, zone, recurring) for component in components[:MOST_OCCURRENCES]
+    )
+    return sorted(
+        (o for o in found if o.start < end and (o.end > start or o.start >= start)), key=lambda o: o.start
+    )
+
+
+def _recurs(calendar: icalendar.Calendar) -> bool:
+    return any("RRULE" in e or "RDATE" in e or "RECURRENCE-ID" in e for e in calendar.walk("VEVENT"))
+
+
+def _occurrence(resource: Resource, event: Any, zone: ZoneInfo, recurring: bool) -> Occurrence:
+    begins = event.decoded("DTSTART")
+    ends = _end_of(event, begins)
+    all_day = not isinstance(begins, datetime)
+    recurrence = ""
+    if recurring:
+        original = event.decoded("RECURRENCE-ID") if "RECURRENCE-ID" in event else begins
+        recurrence = original.isoformat()
+    return Occurrence(
+        resource=resource,
+        uid=str(event.get("UID", "")),
+        title=str(event.get("SUMMARY", "")).strip() or "(no title)",
+        start=as_moment(begins, zone),
+        end=as_moment(ends, zone),
+        all_day=all_day,
+        location=str(event.get("LOCATION", "")).strip(),
+        attendees=tuple(_addresses(event.get("ATTENDEE"))),
+        busy=str(event.get("TRANSP", "OPAQUE")).upper() != "TRANSPARENT"
+        and str(event.get("STATUS", "")).upper() != "CANCELLED",
+        recurrence_id=recurrence,
+    )
+
+
+def _end_of(event: Any, begins: date) -> date:
+    """Return DTEND, or the start plus DURATION, or the default of RFC 5545 §3.6.1."""
+    if "DTEND" in event:
+        return event.decoded("DTEND")
+    if "DURATION" in event:
+        return begins + event.decoded("DURATION")
+    return begins if isinstance(begins, datetime) else begins + timedelta(1)
+
+
+def as_moment(value: date, zone: ZoneInfo) -> datetime:
+    """Return a date or a time as an instant in the person's zone; floating times are theirs."""
+    if not isinstance(value, datetime):
+        return midnight(value, zone)
+    return value.replace(tzinfo=zone) if value.tzinfo is None else value.astimezone(zone)
+
+
+def _addresses(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return [str(v).removeprefix("mailto:").removeprefix("MAILTO:") for v in values]
+
+
+def _short(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) < 120 else text[:117] + "…"
