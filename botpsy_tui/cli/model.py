@@ -162,7 +162,7 @@ def info(
     }
     for label, value in rows.items():
         if value:
-            _echo(f"{label:<16} {value}")
+            _echo(f"{label:<16} {' '.join(value.split())}")
 
 
 @app.command("remove")

@@ -197,7 +197,7 @@ def is_language_model(file: str) -> bool:
     """Tell whether a file of a repository is a GGUF language model in one piece."""
     name = PurePosixPath(file).name.lower()
     aside = any(word in name for word in ("mmproj", "imatrix", "-of-0"))
-    return name.endswith(".gguf") and not aside
+    return name.endswith(".gguf") and file.isprintable() and not aside
 
 
 def _reread(

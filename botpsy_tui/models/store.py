@@ -1,14 +1,12 @@
 """The models on this machine: what is installed, which one is current, and how one more is had."""
 
 import contextlib
-import hashlib
-import re
-import shutil
 import threading
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from botpsy_tui.models.catalogue import CatalogueEntry
+from botpsy_tui.models.catalogue import CatalogueEntry, entry_named
+from botpsy_tui.models.files import is_whole, remove_leftovers, safe_name, sha256_of
 from botpsy_tui.models.gguf_header import read_header
 from botpsy_tui.models.hub import Hub, HubFile
 from botpsy_tui.models.lookup import find_in_catalogue, find_in_repository, quantisation_label
@@ -17,8 +15,6 @@ from botpsy_tui.models.quantisation import quantisation_of
 from botpsy_tui.models.registry import Content, Pin, Record, Registry, lock
 from botpsy_tui.models.sources import CatalogueSource, FileSource, HubSource, parse_spec
 from botpsy_tui.models.types import HubUnreachable, ModelProblem, OnProgress, Progress, check_cancelled
-
-_CHUNK = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class ModelStore:
                 return model
         source = parse_spec(spec)
         for model in installed:
-            if model.spec.lower() == source.spec.lower():
+            if model.spec.lower() == source.spec.lower() or str(model.path) == source.spec:
                 return model
         if not isinstance(source, FileSource):
             return None
@@ -101,13 +97,15 @@ class ModelStore:
             if record is None:
                 raise ModelProblem(f"{name} is not installed: see botpsy model list.")
             content.models.remove(record)
-            content.pins.pop(record.spec, None)
+            same = [spec for spec, pin in content.pins.items() if pin.sha256 == record.sha256]
+            for spec in same:
+                del content.pins[spec]
             if content.current == record.name:
                 there = [other.name for other in content.models if self._is_there(other)]
                 content.current = there[0] if len(there) == 1 else None
         if not Path(record.path).is_absolute():
             (self.folder / record.path).unlink(missing_ok=True)
-            self._remove_leftovers(record.path)
+            remove_leftovers(self.folder / record.path)
         return self._model(record)
 
     def discard_unfinished(self, spec: str) -> int:
@@ -121,21 +119,14 @@ class ModelStore:
         with self._pulling(source.spec):
             with self._registry.changing() as content:
                 pin = content.pins.pop(source.spec, None)
-            name = self._free_name(source, pin.file) if pin and isinstance(source, HubSource) else source.spec
-            return self._remove_leftovers(f"{_file_name(name)}.gguf")
+            if pin is None and isinstance(source, HubSource):
+                return 0  # nothing was ever begun
+            return remove_leftovers(self._target(source, pin.file if pin else ""))
 
     def _pulling(self, spec: str) -> contextlib.AbstractContextManager[None]:
         """Keep other processes from pulling `spec`; raises `ModelProblem` where one does."""
         busy = f"Another botpsy is fetching {spec} already: wait for it, or stop it."
-        return lock(self.folder / f".{_file_name(spec)}.lock", busy)
-
-    def _remove_leftovers(self, file_name: str) -> int:
-        freed = 0
-        for left in self.folder.glob(f"{file_name}.*"):
-            files = [left] if left.is_file() else [path for path in left.rglob("*") if path.is_file()]
-            freed += sum(path.stat().st_size for path in files)
-            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
-        return freed
+        return lock(self.folder / f".{safe_name(spec)}.lock", busy)
 
     def pull(
         self, spec: str, on_progress: OnProgress, cancelled: threading.Event | None = None
@@ -182,9 +173,12 @@ class ModelStore:
         else:
             found = HubFile(**pin.model_dump())
         asked = source.quantisation
+        target = self._target(source, found.file)
+        for record in self._registry.read().models:
+            if record.path == target.name and record.sha256 == found.sha256 and self._is_there(record):
+                return self._model(record)  # asked for in other words
         name = source.spec if isinstance(source, CatalogueSource) else self._free_name(source, found.file)
-        target = self.folder / f"{_file_name(name)}.gguf"
-        if not _is_whole(target, found.size, found.sha256, on_progress, cancelled):
+        if not is_whole(target, found.size, found.sha256, on_progress, cancelled):
             if pin is not None:
                 self._hub.require_reachable()
             self._hub.download(found, target, on_progress, cancelled)
@@ -203,10 +197,10 @@ class ModelStore:
         assert entry.parts is not None
         assert entry.place is not None
         place = entry.place
-        target = self.folder / f"{_file_name(entry.name)}.gguf"
+        target = self.folder / f"{safe_name(entry.name)}.gguf"
         file = HubFile(place.repository, "main", place.file, place.size, place.sha256)
         where = f"{file.repository}@{file.revision}/{file.file}"
-        if not _is_whole(target, place.size, place.sha256, on_progress, cancelled):
+        if not is_whole(target, place.size, place.sha256, on_progress, cancelled):
             parts_begun = target.with_name(f"{target.name}.parts").exists()
             try:
                 if parts_begun:
@@ -226,7 +220,7 @@ class ModelStore:
         self, source: FileSource, on_progress: OnProgress, cancelled: threading.Event | None
     ) -> InstalledModel:
         read_header(source.path)
-        sha256 = _sha256(source.path, on_progress, cancelled)
+        sha256 = sha256_of(source.path, on_progress, cancelled)
         known = self._registry.read().named(source.path.stem)
         name = source.path.stem if known is None or known.spec == source.spec else source.spec
         label = quantisation_of(source.path.name)
@@ -252,7 +246,7 @@ class ModelStore:
             source=where,
         )
         if kept == path.name:
-            self._remove_leftovers(kept)
+            remove_leftovers(path)
         with self._registry.changing() as content:
             content.models = [other for other in content.models if other.name != name] + [record]
             if not self._current_is_there(content):
@@ -263,13 +257,22 @@ class ModelStore:
         record = content.named(content.current) if content.current else None
         return record is not None and self._is_there(record)
 
+    def _target(self, source: CatalogueSource | HubSource, file: str) -> Path:
+        """Where the model lies; a repository's files never meet another's, nor the catalogue's."""
+        if isinstance(source, CatalogueSource):
+            return self.folder / f"{safe_name(source.spec)}.gguf"
+        stem = safe_name(str(PurePosixPath(file).with_suffix("")))
+        return self.folder / f"{safe_name(source.repository)}--{stem}.gguf"
+
     def _free_name(self, source: HubSource, file: str) -> str:
-        """The file's stem; where another repository's model has that name, with its owner."""
-        stem = Path(file).stem
-        taken = self._registry.read().named(stem)
-        if taken is None or taken.spec.lower() == source.spec.lower():
-            return stem
-        return f"{stem}@{source.repository.partition('/')[0]}"
+        """The file's stem; where that is another model's name, with its owner; else the spec."""
+        content = self._registry.read()
+        stem = PurePosixPath(file).stem
+        for name in (stem, f"{stem}@{source.repository.partition('/')[0]}"):
+            taken = content.named(name)
+            if entry_named(name) is None and (taken is None or taken.spec.lower() == source.spec.lower()):
+                return name
+        return source.spec
 
     def _is_there(self, record: Record) -> bool:
         try:
@@ -286,28 +289,3 @@ class ModelStore:
             sha256=record.sha256,
             quantisation=record.quantisation,
         )
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._@-]+", "-", name)
-
-
-def _is_whole(
-    path: Path, size: int, sha256: str, on_progress: OnProgress, cancelled: threading.Event | None
-) -> bool:
-    """Tell whether the file is there already, as it is after ``models.json`` was lost."""
-    if not path.is_file() or path.stat().st_size != size:
-        return False
-    return _sha256(path, on_progress, cancelled) == sha256
-
-
-def _sha256(path: Path, on_progress: OnProgress, cancelled: threading.Event | None) -> str:
-    digest = hashlib.sha256()
-    size, done = path.stat().st_size, 0
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            check_cancelled(cancelled)
-            digest.update(chunk)
-            done += len(chunk)
-            on_progress(Progress("verifying", done, size, path.name))
-    return digest.hexdigest()

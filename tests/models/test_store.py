@@ -99,6 +99,30 @@ def test_two_repositories_with_one_file_name_stay_apart(hub_store: ModelStore, h
     assert hub_store.find("hf:two/x") == two
 
 
+def test_an_installed_file_named_by_its_path_is_the_installed_model(hub_store: ModelStore) -> None:
+    model = hub_store.pull("botpsy-0.8b", ignore)
+    assert hub_store.find(str(model.path)) == hub_store.use(str(model.path)) == model
+    assert hub_store.installed() == [model]
+
+
+def test_one_file_asked_for_in_two_ways_is_one_model(hub_store: ModelStore, hub: FakeHub) -> None:
+    hub.repositories["one/x"] = {"m-Q4_0.gguf": tiny_gguf("one")}
+    model = hub_store.pull("hf:one/x", ignore)
+    assert hub_store.pull("hf:one/x:q4", ignore) == hub_store.pull("hf:one/x:m-Q4_0.gguf", ignore) == model
+    assert hub_store.installed() == [model]
+    hub_store.remove(model.name)
+    assert '"pins": {}' in (hub_store.folder / "models.json").read_text()
+
+
+def test_a_repositorys_file_cannot_take_a_catalogue_models_place(hub_store: ModelStore, hub: FakeHub) -> None:
+    hub.repositories["one/x"] = {"botpsy-0.8b.gguf": tiny_gguf("impostor")}
+    impostor = hub_store.pull("hf:one/x", ignore)
+    botpsy = hub_store.pull("botpsy-0.8b", ignore)
+    assert (impostor.name, botpsy.name) == ("botpsy-0.8b@one", "botpsy-0.8b")
+    assert impostor.path.read_bytes() == tiny_gguf("impostor")
+    assert botpsy.path.read_bytes() == tiny_gguf("q4")
+
+
 def test_a_file_that_is_no_whole_gguf_is_not_recorded(hub_store: ModelStore, hub: FakeHub) -> None:
     hub.repositories["one/x"] = {"m-Q4_0.gguf": tiny_gguf("one")[:-8]}
     with pytest.raises(ModelProblem, match="cut off"):
