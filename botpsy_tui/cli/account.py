@@ -11,7 +11,9 @@ import typer
 from botpsy_tui.cli.exits import Exit, stop
 from botpsy_tui.plugin import AccountProblem, SecretUnavailable
 
-app = typer.Typer(help="The servers whose calendars the assistant works on, beside the local one.", no_args_is_help=True)
+app = typer.Typer(
+    help="The servers whose calendars the assistant works on, beside the local one.", no_args_is_help=True
+)
 
 
 @app.command("add")

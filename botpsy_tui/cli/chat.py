@@ -10,6 +10,7 @@ def open_chat(model_spec: str | None) -> int:
     from botpsy_tui.config import SettingsProblem
     from botpsy_tui.journal import JournalProblem
     from botpsy_tui.tui import run
+    from botpsy_tui.tui.house import ApplicationHouse
 
     model = ensure_model(model_spec, interactive=True) if model_spec else None
     try:
@@ -17,4 +18,4 @@ def open_chat(model_spec: str | None) -> int:
     except (SettingsProblem, JournalProblem) as error:
         stop(str(error), Exit.FAILED)
     application.model = model
-    return run(application)
+    return run(ApplicationHouse(application))

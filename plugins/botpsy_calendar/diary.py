@@ -14,40 +14,13 @@ from botpsy_tui.plugin import Context, ToolError
 _LOOK_BACK = timedelta(days=31)
 _LOOK_AHEAD = timedelta(days=365)
 _SMALL_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "my",
-        "our",
-        "your",
-        "event",
-        "meeting",
-        "appointment",
-        "with",
-        "for",
-        "on",
-        "at",
-        "to",
-        "of",
-        "in",
-        "and",
-        "from",
-        "please",
-        "session",
-        "call",
-        "that",
-        "this",
-        "it",
-        "is",
-        "next",
-        "tomorrow",
-        "today",
-        "series",
-        "whole",
-        "all",
-    ]
-)
+    (
+        "a", "an", "the", "my", "our", "your", "event", "meeting", "appointment", "with", "for", "on", "at",
+        "to", "of", "in", "and", "from", "please", "session", "call", "that", "this", "it", "is", "next",
+        "tomorrow", "today", "series", "whole", "all",
+    )
+)  # fmt: skip
+"""Words that name no event."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +116,7 @@ class Diary:
         """
         start = max(start, _rounded_up(context.now))
         events = await self.between(start - timedelta(days=1), end, context)
-        busy = [(o.start, o.end) for o in events if o.busy and not o.all_day and o.key != but]
+        busy = [(o.start, o.end) for o in events if _takes_time(o, but)]
         windows = self._working_windows(start, end, context) or [(start, end)]
         slots: list[Slot] = []
         for opens, closes in windows:
@@ -207,6 +180,10 @@ class Diary:
         """Close all stores."""
         for store in self._stores.values():
             await store.close()
+
+
+def _takes_time(occurrence: Occurrence, but: str) -> bool:
+    return occurrence.busy and not occurrence.all_day and occurrence.key != but
 
 
 def describe(occurrence: Occurrence) -> str:

@@ -20,6 +20,7 @@ _COMPACT = re.compile(r"\b(\d{1,2})\s*h\s*(\d{1,2})\b(?!\s*:)")
 _PART = re.compile(
     rf"(?<![\w:.]){_NUMBER}[\s-]*(minutes?|mins?|min|m|hours?|hrs?|hr|h|days?|weeks?)(?![\w:])"
 )
+_AHEAD = re.compile(r"\bin\s+" + _NUMBER + r"\s*(?:minutes?|mins?|hours?|hrs?|days?|weeks?)\b")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 LONGEST = timedelta(days=366)
 

@@ -43,7 +43,7 @@ def new_event(event: NewEvent, now: datetime) -> tuple[str, str]:
         attendee = icalendar.vCalAddress(f"mailto:{address}")
         attendee.params["PARTSTAT"] = icalendar.vText("NEEDS-ACTION")
         attendee.params["RSVP"] = icalendar.vText("TRUE")
-        component.add("ATTENDEE", attendee, encode=0)
+        component.add("ATTENDEE", attendee)
     calendar = icalendar.Calendar()
     calendar.add("PRODID", PRODUCT)
     calendar.add("VERSION", "2.0")

@@ -48,7 +48,7 @@ def read_calendar(data: str) -> icalendar.Calendar:
     except Exception as error:
         raise ValueError(_short(error)) from error
     if not isinstance(parsed, icalendar.Calendar):
-        raise ValueError("it is no VCALENDAR")
+        raise ValueError("it is no VCALENDAR")  # noqa: TRY004 - the text is wrong, not a type
     for event in parsed.walk("VEVENT"):
         if "DTSTART" not in event:
             raise ValueError("an event has no start")

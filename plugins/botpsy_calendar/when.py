@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 from botpsy_calendar.moments import Precision, When, at, later, midnight
 from botpsy_tui.plugin import ToolError
@@ -22,7 +23,10 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
-_WEEKDAY = r"(?P<weekday>mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday|s)?|thu(?:rs(?:day)?|r)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
+_WEEKDAY = (
+    r"(?P<weekday>mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday|s)?|thu(?:rs(?:day)?|r)?"
+    r"|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
+)
 _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -32,17 +36,32 @@ _PARTS = {
     "morning": (time(9), time(12)),
     "lunchtime": (time(12), time(14)),
     "lunch time": (time(12), time(14)),
-    "afternoon": (time(12), time(18)),
+    "afternoon": (time(13), time(18)),
     "late afternoon": (time(15), time(18)),
     "evening": (time(18), time(22)),
     "tonight": (time(18), time(23)),
     "night": (time(18), time(23)),
 }
-_NUMBERS = {
-    w: i for i, w in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1)
-} | {"a": 1, "an": 1, "couple of": 2}  # fmt: skip
+_NUMBER_NAMES = (
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+_NUMBERS = {name: i for i, name in enumerate(_NUMBER_NAMES, 1)} | {"a": 1, "an": 1, "couple of": 2}
 _COUNT = r"(\d{1,3}|" + "|".join(sorted(_NUMBERS, key=len, reverse=True)) + ")"
-_CLOCK = r"(?P<{0}h>\d{{1,2}})(?:[:.](?P<{0}m>\d{{2}})|h(?P<{0}n>\d{{2}})?)?\s*(?P<{0}ap>am|pm|a\.m\.?|p\.m\.?|o'?clock)?(?![\w:])"
+_CLOCK = (
+    r"(?P<{0}h>\d{{1,2}})(?:[:.](?P<{0}m>\d{{2}})|h(?P<{0}n>\d{{2}})?)?"
+    r"\s*(?P<{0}ap>am|pm|a\.m\.?|p\.m\.?|o'?clock)?(?![\w:])"
+)
 _HORIZON = 366 * 50
 
 
@@ -101,7 +120,7 @@ def resolve_when(text: str, sentence: str, now: datetime) -> When | None:
     whole = _whole_or_none(sentence, now) if sentence and sentence != text else None
     if found is None:
         return whole
-    if whole is None or _names_a_day(text, now):
+    if whole is None or names_a_day(text, now):
         narrower = whole is not None and found.precision in (Precision.DAY, Precision.SPAN)
         if narrower and whole and whole.precision in (Precision.TIME, Precision.RANGE, Precision.PART):
             same_day = found.start <= whole.start and whole.end <= later(found.end, timedelta(hours=6))
@@ -126,13 +145,16 @@ def _whole_or_none(sentence: str, now: datetime) -> When | None:
         return None
 
 
-def _names_a_day(text: str, now: datetime) -> bool:
+def names_a_day(text: str, now: datetime) -> bool:
+    """Say whether `text` names a day, and not only a time."""
     words = " ".join(text.lower().split())
     return _find_days(words, now)[0] is not None or _relative_moment(words, now) is not None
 
 
-def _zone(now: datetime):
-    return now.tzinfo  # pyright: ignore
+def _zone(now: datetime) -> ZoneInfo:
+    if not isinstance(now.tzinfo, ZoneInfo):
+        raise TypeError("`now` must have a ZoneInfo")
+    return now.tzinfo
 
 
 def _relative_moment(words: str, now: datetime) -> When | None:

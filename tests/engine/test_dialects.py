@@ -54,7 +54,8 @@ XML = {
         {"title": "x"},
     ),
     "several lines, markup and quotes": (
-        '<tool_call>\n<function=book>\n<parameter=title>\na <b>\n"c"\n  d\n</parameter>\n</function>\n</tool_call>',
+        '<tool_call>\n<function=book>\n<parameter=title>\na <b>\n"c"\n  d\n'
+        "</parameter>\n</function>\n</tool_call>",
         "",
         {"title": 'a <b>\n"c"\n  d'},
     ),

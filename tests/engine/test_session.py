@@ -211,6 +211,6 @@ async def test_a_file_that_is_no_model_is_refused_in_a_sentence(
 
 async def test_a_truncated_model_is_refused_in_a_sentence(tmp_path: Path, dense_model: Path) -> None:
     path = tmp_path / "cut.gguf"
-    path.write_bytes(dense_model.read_bytes()[:-200_000])
+    path.write_bytes(dense_model.read_bytes()[:-200_000])  # noqa: ASYNC240
     with pytest.raises(EngineError, match="damaged, cut short"):
         await LocalSession.load(path)

@@ -20,7 +20,7 @@ from botpsy_calendar.moments import (
     show_stretch,
 )
 from botpsy_calendar.tools.undoing import undo_write, written
-from botpsy_calendar.when import find_when
+from botpsy_calendar.when import find_when, names_a_day
 from botpsy_tui.plugin import (
     Context,
     Line,
@@ -131,7 +131,7 @@ class ChangeEvent(Tool[ChangeEventArguments]):
             start = slots[0].start
         elif target.precision is Precision.DAY:
             start = at(target.start.date(), event.start.time(), context.zone)
-        elif arguments.to and not _names_day(arguments.to, context):
+        elif arguments.to and not names_a_day(arguments.to, context.now):
             start = at(event.start.date(), target.start.time(), context.zone)
         else:
             start = target.start
@@ -246,19 +246,6 @@ def _day_in(words: str, context: Context) -> When | None:
         return find_when(words, context.now)
     except ToolError:
         return None
-
-
-def _names_day(words: str, context: Context) -> bool:
-    """Say whether words name a day: whether their time moves with the day they are read on."""
-    tomorrow = context.now + timedelta(days=1)
-    one, other = find_when(words, context.now), find_when(f"{words}", tomorrow)
-    with_day = find_when(f"tomorrow {words}", context.now)
-    return (
-        one is not None
-        and other is not None
-        and with_day is not None
-        and with_day.start.date() != (context.now.date() + timedelta(1))
-    )
 
 
 def _target_time(arguments: ChangeEventArguments, context: Context) -> When | None:

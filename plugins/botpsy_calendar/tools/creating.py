@@ -73,7 +73,10 @@ class CreateEvent(Tool[CreateEventArguments]):
     """Books an event, with the people it is for."""
 
     name = "create_event"
-    description = "Put a new event, meeting or appointment into the calendar; finds a free time where only a day is said."
+    description = (
+        "Put a new event, meeting or appointment into the calendar; "
+        "finds a free time where only a day is said."
+    )
     arguments = CreateEventArguments
 
     def __init__(self, diary: Diary, *, organizer: Callable[[str], str], usual_length: timedelta) -> None:
@@ -180,9 +183,7 @@ class CreateEvent(Tool[CreateEventArguments]):
             clashes = await self._diary.clashes(time.start, time.end, context)
             warnings += [for_display(f"Clashes with {describe(clash)}") for clash in clashes[:5]]
         if attendees and not calendar.schedules:
-            warnings.append(
-                "The attendees are written into the event; no invitation is sent, as this calendar sends none."
-            )
+            warnings.append("The attendees are noted in the event; this calendar sends no invitations.")
         elif attendees:
             warnings.append(f"{calendar.account} sends the invitation to the attendees itself.")
         named = (arguments.attendees or "").strip()

@@ -1,0 +1,64 @@
+"""The Textual app: thin, it opens the screens and closes the house."""
+# pyright: reportUnknownMemberType=false
+# (Textual leaves the type argument of `app` open.)
+
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from botpsy_tui.tui.ports import House
+from botpsy_tui.tui.screens.chat import ChatScreen
+from botpsy_tui.tui.screens.first_run import FirstRunScreen
+
+
+class BotPsyApp(App[None]):
+    """The chat."""
+
+    TITLE = "BotPsy"
+    CSS_PATH = "chat.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", tooltip="End BotPsy", priority=True, system=True),
+        Binding("f1", "help", "Keys", tooltip="Show all keys"),
+    ]
+
+    def __init__(self, house: House) -> None:
+        super().__init__()
+        self.house = house
+
+    def on_mount(self) -> None:
+        """Open the chat, or the choice of a model where there is none."""
+        if self.house.installed_model() is None:
+            self.push_screen(FirstRunScreen(self.house), self._after_first_run)
+        else:
+            self.push_screen(ChatScreen(self.house))
+
+    def _after_first_run(self, ready: bool | None) -> None:
+        if ready:
+            self.push_screen(ChatScreen(self.house))
+        else:
+            self.exit()
+
+    def action_help(self) -> None:
+        """Show or hide the panel of keys."""
+        if self.screen.query("HelpPanel"):
+            self.action_hide_help_panel()
+        else:
+            self.action_show_help_panel()
+
+    def action_suspend_process(self) -> None:
+        """Ctrl+Z would leave threads and terminal in disorder: it does nothing."""
+
+    def get_system_commands(self, screen: Any) -> Any:
+        """Add the chat's own commands to the palette."""
+        yield from super().get_system_commands(screen)
+        if isinstance(screen, ChatScreen):
+            yield from screen.palette_commands()
+
+
+def run(house: House) -> int:
+    """Open the chat and stay until it is left; return an exit code."""
+    app = BotPsyApp(house)
+    app.run()
+    return app.return_code or 0

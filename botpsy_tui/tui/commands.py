@@ -1,0 +1,28 @@
+"""Slash commands: typed in the composer, or chosen in the palette."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command."""
+
+    name: str
+    title: str
+    description: str
+
+
+COMMANDS = (
+    Command("help", "Help", "Show the commands"),
+    Command(
+        "new", "New conversation", "Begin anew; the model forgets what was said"
+    ),
+    Command("copy", "Copy answer", "Copy the last answer"),
+    Command("quit", "Quit", "End BotPsy"),
+)
+
+
+def command_of(words: str) -> Command | None:
+    """Return the command that was typed, or None where there is none of that name."""
+    name = words.removeprefix("/").split(maxsplit=1)[0] if words.strip("/ ") else ""
+    return next((command for command in COMMANDS if command.name == name), None)

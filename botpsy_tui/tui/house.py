@@ -1,0 +1,71 @@
+"""The real house behind the chat."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+
+from botpsy_tui.application import Application, model_store
+from botpsy_tui.approval import Approver
+from botpsy_tui.engine.types import Session
+from botpsy_tui.models import CATALOGUE, Progress, first_choice, size_text
+from botpsy_tui.tui.ports import Assistant, ModelOption
+
+
+class ApplicationHouse:
+    """Gives the chat what it needs of an `Application`."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """Problems found at the start."""
+        return self._application.notices
+
+    def installed_model(self) -> str | None:
+        """Return the chosen model's name."""
+        model = self._application.chosen_model()
+        return model.name if model else None
+
+    def model_options(self) -> Sequence[ModelOption]:
+        """Return BotPsy and the starter, the one a first start would take first."""
+        choice = first_choice()
+        names = [choice.spec, *(name for name in ("botpsy-0.8b", "starter") if name != choice.spec)]
+        entries = {entry.name: entry for entry in CATALOGUE}
+        return [
+            ModelOption(
+                name,
+                f"{entries[name].title}, {size_text(entries[name].approximate_size)}",
+                choice.sentence if name == choice.spec else entries[name].note,
+                recommended=name == choice.spec,
+            )
+            for name in names
+        ]
+
+    async def pull_model(self, spec: str, on_progress: Callable[[str, int, int], None]) -> None:
+        """Fetch a model in a thread; cancelling the task ends the download, its parts are kept."""
+        cancelled = threading.Event()
+
+        def progress(progress: Progress) -> None:
+            on_progress(progress.stage, progress.done, progress.total)
+
+        store = model_store()
+        job = asyncio.ensure_future(asyncio.to_thread(store.pull, spec, progress, cancelled))
+        try:
+            self._application.model = await asyncio.shield(job)
+        except asyncio.CancelledError:
+            cancelled.set()
+            await asyncio.wait({job})
+            raise
+
+    async def load_session(self) -> Session:
+        """Load the chosen model."""
+        return await self._application.load_session()
+
+    def new_assistant(self, session: Session, approver: Approver) -> Assistant:
+        """Begin a conversation."""
+        return self._application.new_assistant(session, approver)
+
+    async def close(self) -> None:
+        """Close the application."""
+        await self._application.close()

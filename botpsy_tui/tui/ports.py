@@ -1,0 +1,68 @@
+"""What the chat needs of the rest of the house, and nothing more."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from botpsy_tui.agent.events import Event
+from botpsy_tui.approval import Approver
+from botpsy_tui.engine.types import Session
+
+
+class Assistant(Protocol):
+    """One conversation."""
+
+    def turn(self, words: str) -> AsyncGenerator[Event, None]:
+        """Answer `words`; the last event is `TurnFinished`."""
+        ...
+
+    def stop(self) -> None:
+        """End the running turn at once."""
+        ...
+
+    async def prepare(self) -> None:
+        """Read the constant part of the prompt ahead of need."""
+        ...
+
+
+@dataclass(frozen=True)
+class ModelOption:
+    """A model that a first start can take."""
+
+    spec: str
+    title: str
+    description: str
+    recommended: bool = False
+
+
+class House(Protocol):
+    """Settings, tools and models, put together."""
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """Problems found at the start, a sentence each."""
+        ...
+
+    def installed_model(self) -> str | None:
+        """Return the name of the model that `load_session` would load, or None."""
+        ...
+
+    def model_options(self) -> Sequence[ModelOption]:
+        """Return what a first start can choose from. May ask the network: call it in a thread."""
+        ...
+
+    async def pull_model(self, spec: str, on_progress: Callable[[str, int, int], None]) -> None:
+        """Fetch a model: `on_progress(stage, bytes done, bytes in all)`, from any thread."""
+        ...
+
+    async def load_session(self) -> Session:
+        """Load the model; raises with one sentence where that is impossible."""
+        ...
+
+    def new_assistant(self, session: Session, approver: Approver) -> Assistant:
+        """Begin a conversation."""
+        ...
+
+    async def close(self) -> None:
+        """Release everything."""
+        ...

@@ -1,0 +1,1 @@
+"""Whole screens: the chat, the edit form, the first run."""

@@ -1,0 +1,268 @@
+"""The chat: the conversation above, the composer below, a status line at the bottom."""
+# pyright: reportUnknownMemberType=false
+# (Textual leaves the type argument of `app` open.)
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.geometry import Offset
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from botpsy_tui.approval import Decision, Question
+from botpsy_tui.config import data_folder
+from botpsy_tui.engine.types import Session
+from botpsy_tui.tui.approver import ChatApprover
+from botpsy_tui.tui.commands import COMMANDS, Command, command_of
+from botpsy_tui.tui.conversation import Conversation
+from botpsy_tui.tui.history import History
+from botpsy_tui.tui.ports import House
+from botpsy_tui.tui.screens.edit import EditScreen
+from botpsy_tui.tui.widgets.card import CallCard
+from botpsy_tui.tui.widgets.composer import Composer
+from botpsy_tui.tui.widgets.log import ConversationLog
+from botpsy_tui.tui.widgets.messages import Notice, PersonMessage
+from botpsy_tui.tui.widgets.status import StatusLine
+
+QUIET_SECONDS = 1.0
+"""A card takes the focus only where no key came for this long."""
+
+_GREETING = """Say what you want, in your own words. For example:
+
+  What's on tomorrow?
+  Book 30 minutes tomorrow afternoon when I'm free, call it Review
+  Am I free on Friday?
+
+Nothing happens before you have seen it and said yes.
+Enter sends · Ctrl+J new line · Esc stops · Ctrl+P commands · F1 keys · Ctrl+Q ends"""
+
+
+class ChatScreen(Screen[None]):
+    """The conversation with the assistant."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "stop", "Stop", tooltip="Stop the model; what was said stays"),
+        Binding("ctrl+g", "decide", "Decide", tooltip="Go to the call that waits", priority=True),
+        Binding("ctrl+y", "copy", "Copy answer", tooltip="Copy the last answer", priority=True),
+        Binding("ctrl+c", "interrupt", "Stop or copy", show=False, priority=True),
+    ]
+
+    def __init__(self, house: House) -> None:
+        super().__init__()
+        self._house = house
+        self._session: Session | None = None
+        self._waiting: list[str] = []
+        self.conversation: Conversation | None = None
+
+    def compose(self) -> ComposeResult:
+        """Log, composer, status."""
+        with ConversationLog(id="log"):
+            yield Static(Text(_GREETING), markup=False, id="greeting")
+        yield Composer(History(data_folder() / "history"))
+        yield StatusLine()
+
+    def on_mount(self) -> None:
+        """Begin to load the model; the person can type already."""
+        self.query_one(Composer).focus()
+        for notice in self._house.notices:
+            self.query_one(ConversationLog).mount(Notice(notice))
+        self.set_interval(0.25, self._offer_focus)
+        self._load()
+
+    @property
+    def _log(self) -> ConversationLog:
+        return self.query_one(ConversationLog)
+
+    @property
+    def _status(self) -> StatusLine:
+        return self.query_one(StatusLine)
+
+    # -- the model
+
+    @work(exclusive=True, group="model", exit_on_error=False)
+    async def _load(self) -> None:
+        self._status.state = f"loading {self._house.installed_model() or 'the model'} …"
+        try:
+            self._session = await self._house.load_session()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the person gets its sentence
+            self._status.state = "no model"
+            await self._log.add(Notice(str(error), error=True))
+            return
+        self._status.show_model(self._session.info)
+        if not self._session.info.calls_tools:
+            await self._log.add(Notice("This model's template knows no tools: it can talk, not act."))
+        self._begin_conversation(self._session)
+
+    def _begin_conversation(self, session: Session) -> None:
+        assistant = self._house.new_assistant(session, ChatApprover(self))
+        self.conversation = Conversation(assistant, self._log, self._status)
+        self._run_turns(self.conversation)
+
+    @work(exclusive=True, group="turns", exit_on_error=False)
+    async def _run_turns(self, conversation: Conversation) -> None:
+        """Prepare, then answer what was said, one after the other."""
+        if not self._waiting:
+            self._status.state = "getting ready …"
+            await conversation.prepare()
+        self._status.state = "ready"
+        while self._waiting:
+            await conversation.answer(self._waiting.pop(0))
+
+    # -- what the person says
+
+    async def on_composer_sent(self, event: Composer.Sent) -> None:
+        """Run a command, or answer."""
+        if event.words.startswith("/"):
+            await self.run_command(event.words)
+            return
+        self.query("#greeting").remove()
+        self._waiting.append(event.words)
+        await self._log.add(PersonMessage(event.words))
+        if self.conversation is not None and not self._turns_running:
+            self._run_turns(self.conversation)
+
+    @property
+    def _turns_running(self) -> bool:
+        return any(worker.group == "turns" and worker.is_running for worker in self.workers)
+
+    async def run_command(self, words: str) -> None:
+        """Do what a slash command says."""
+        command = command_of(words)
+        if command is None:
+            known = ", ".join(f"/{c.name}" for c in COMMANDS)
+            await self._log.add(
+                Notice(f"There is no command {words.split()[0]}; there are {known}.", error=True)
+            )
+            return
+        await self._do(command)
+
+    async def _do(self, command: Command) -> None:
+        match command.name:
+            case "help":
+                rows = [f"/{c.name:<6} {c.description}" for c in COMMANDS]
+                await self._log.add(Notice("\n".join([*rows, "F1 shows all keys."])))
+            case "new":
+                await self._new()
+            case "copy":
+                self.action_copy()
+            case _:
+                self.app.exit()
+
+    async def _new(self) -> None:
+        self.action_stop()
+        self._waiting.clear()
+        await self._log.remove_children()
+        if self._session is not None:
+            self._begin_conversation(self._session)
+        await self._log.add(Notice("A new conversation."))
+
+    def palette_commands(self) -> Iterator[SystemCommand]:
+        """Give the slash commands to the palette."""
+        for command in COMMANDS:
+            yield SystemCommand(
+                command.title, command.description, lambda c=command: self.call_later(self._do, c)
+            )
+
+    # -- deciding: the desk of `ChatApprover`
+
+    async def ask(self, question: Question, answer: "asyncio.Future[Decision]") -> None:
+        """Put a question on its card."""
+        assert self.conversation is not None
+        card = await self.conversation.card(question.call_id, question.proposal)
+        card.ask(question, answer)
+        self._log.follow()
+        self._status.state = "waiting for you"
+        self.app.bell()
+        self._offer_focus()
+
+    def withdraw(self, question: Question) -> None:
+        """Show that a question is not asked any more."""
+        if self.conversation is not None:
+            self.conversation.withdraw(question.call_id)
+        self._after_deciding()
+
+    def _waiting_card(self) -> CallCard | None:
+        return next((card for card in self.query(CallCard) if card.waits), None)
+
+    def _offer_focus(self) -> None:
+        """Give the focus to a waiting card, where that can't catch a key meant for the composer."""
+        card = self._waiting_card()
+        composer = self.query_one(Composer)
+        if card is None:
+            self._status.waiting = False
+            if self.focused is None or (isinstance(self.focused, CallCard)):
+                composer.focus()
+            return
+        quiet = time.monotonic() - composer.last_key_at >= QUIET_SECONDS
+        if self.focused is composer and not composer.text and quiet:
+            card.focus()
+        self._status.waiting = self.focused is composer
+
+    def action_decide(self) -> None:
+        """Go to the call that waits."""
+        if (card := self._waiting_card()) is not None:
+            card.focus()
+            card.scroll_visible()
+
+    def on_call_card_edit_wanted(self, event: CallCard.EditWanted) -> None:
+        """Open the form."""
+        card = event.card
+        if card.question is None:
+            return
+
+        def take(arguments: Any) -> None:
+            if arguments is not None:
+                card.edited(arguments)
+            card.focus()
+
+        self.app.push_screen(EditScreen(card.question), take)
+
+    def _after_deciding(self) -> None:
+        if isinstance(self.focused, CallCard):
+            self.query_one(Composer).focus()
+
+    # -- keys
+
+    def action_stop(self) -> None:
+        """Stop the running turn."""
+        if self.conversation is not None:
+            self.conversation.stop()
+
+    def action_interrupt(self) -> None:
+        """Ctrl+C: stop the turn, else copy what is selected, else say how to leave."""
+        if self.conversation is not None and self.conversation.running:
+            self.action_stop()
+        elif selected := self.get_selected_text() or self.query_one(Composer).selected_text:
+            self.app.copy_to_clipboard(selected)
+        else:
+            self.notify("Ctrl+Q ends BotPsy.", markup=False)
+
+    def action_copy(self) -> None:
+        """Copy the last answer."""
+        if self.conversation is not None and self.conversation.last_answer:
+            self.app.copy_to_clipboard(self.conversation.last_answer)
+            self.notify("The last answer is copied.", markup=False)
+        else:
+            self.notify("There is no answer to copy yet.", markup=False)
+
+    async def on_unmount(self) -> None:
+        """Free the model and close the house."""
+        if self.conversation is not None:
+            self.conversation.stop()
+        if self._session is not None:
+            await self._session.close()
+        await self._house.close()
+
+    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
+        """Look up what lies under the mouse; a press while Markdown is rebuilt finds nothing."""
+        try:
+            return super().get_widget_and_offset_at(x, y)
+        except Exception:  # noqa: BLE001 - Textual 8.2.8 lets any error of a half-built widget through
+            return None, None

@@ -1,0 +1,25 @@
+"""The conversation: a window of the last messages, kept at the bottom while one reads there."""
+
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+
+MOST_MOUNTED = 60
+"""Older messages leave the screen: the number of widgets is what makes a chat slow."""
+
+
+class ConversationLog(VerticalScroll, can_focus=False):
+    """The messages of the conversation, oldest first."""
+
+    async def add(self, widget: Widget) -> None:
+        """Show a message at the end."""
+        await self.mount(widget)
+        surplus = len(self.children) - MOST_MOUNTED
+        for old in list(self.children)[: max(surplus, 0)]:
+            await old.remove()
+        self.follow()
+
+    def follow(self) -> None:
+        """Stay at the end, unless the person has scrolled up."""
+        # The anchor is lost when one scrolls away and back, so it is set again at the bottom.
+        if self.max_scroll_y - self.scroll_y <= 2:
+            self.anchor()

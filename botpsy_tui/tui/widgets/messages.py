@@ -1,0 +1,76 @@
+"""What is said: the person's words, the answer as it streams, reasoning, notices."""
+
+from rich.markdown import Markdown as RichMarkdown
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Collapsible, Markdown, Static
+from textual.widgets.markdown import MarkdownStream
+
+from botpsy_tui.plugin import for_display
+
+
+class PersonMessage(Static):
+    """What the person said."""
+
+    def __init__(self, words: str, *, waiting: bool = False) -> None:
+        super().__init__(Text(for_display(words)), markup=False, classes="person")
+        self.set_class(waiting, "-waiting")
+
+
+class Notice(Static):
+    """A sentence from the house itself: what went wrong, what to do."""
+
+    def __init__(self, text: str, *, error: bool = False) -> None:
+        super().__init__(Text(for_display(text)), markup=False, classes="notice")
+        self.set_class(error, "-error")
+
+
+class Reasoning(Vertical):
+    """The model's reasoning, folded to one line until it is opened."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="reasoning")
+        self._text = ""
+        self._body = Static(markup=False)
+
+    def compose(self) -> ComposeResult:
+        """One foldable block."""
+        with Collapsible(title="Reasoning", collapsed=True):
+            yield self._body
+
+    def add(self, text: str) -> None:
+        """Take more reasoning."""
+        self._text += text
+        self._body.update(Text(for_display(self._text)))
+
+
+class AnswerMessage(Vertical):
+    """An answer: Markdown while it streams, one still widget after."""
+
+    def __init__(self) -> None:
+        super().__init__(classes="answer")
+        self.text = ""
+        self._live: Markdown | None = None
+        self._stream: MarkdownStream | None = None
+
+    async def add(self, text: str) -> None:
+        """Take more of the answer."""
+        self.text += text
+        if self._live is None:
+            self._live = Markdown(open_links=False)
+            await self.mount(self._live)
+            self._stream = Markdown.get_stream(self._live)
+        if self._stream is not None:
+            await self._stream.write(for_display(text))
+
+    async def freeze(self) -> None:
+        """The answer is complete: draw it whole, as one widget."""
+        if self._stream is not None:
+            await self._stream.stop()
+            self._stream = None
+        if self._live is not None:
+            still = Static(RichMarkdown(for_display(self.text), hyperlinks=False), markup=False)
+            await self.mount(still)
+            await self._live.remove()
+            self._live = None

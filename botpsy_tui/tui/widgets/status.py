@@ -1,0 +1,49 @@
+"""The line at the bottom: which model, what it is doing, what it costs."""
+
+from rich.text import Text
+from textual.reactive import reactive
+from textual.widgets import Static
+
+from botpsy_tui.engine.types import ModelInfo, Statistics
+from botpsy_tui.plugin import for_display
+
+
+class StatusLine(Static):
+    """Model, state, speed, context."""
+
+    state: reactive[str] = reactive("")
+    waiting: reactive[bool] = reactive(False)
+
+    def __init__(self) -> None:
+        super().__init__(id="status", markup=False)
+        self._model = ""
+        self._cost = ""
+
+    def show_model(self, info: ModelInfo) -> None:
+        """Name the loaded model."""
+        self._model = f"{for_display(info.name)} · {for_display(info.quantisation)}"
+        self._redraw()
+
+    def show_statistics(self, statistics: Statistics) -> None:
+        """Show what the last step cost."""
+        self._cost = (
+            f"{statistics.tokens_per_second:.0f} tok/s · read {statistics.decoded_tokens} new tokens"
+            f" · context {statistics.context_used:,} of {statistics.context_size:,}"
+        )
+        self._redraw()
+
+    def watch_state(self) -> None:
+        """Draw anew."""
+        self._redraw()
+
+    def watch_waiting(self) -> None:
+        """Draw anew."""
+        self._redraw()
+
+    def _redraw(self) -> None:
+        parts = Text(no_wrap=True, overflow="ellipsis")
+        if self.waiting:
+            parts.append("a call waits: Ctrl+G ", style="bold reverse")
+            parts.append(" ")
+        parts.append(" · ".join(part for part in (self.state, self._model, self._cost) if part))
+        self.update(parts)
