@@ -36,7 +36,7 @@ class ApplicationHouse:
             ModelOption(
                 name,
                 f"{entries[name].title}, {size_text(entries[name].approximate_size)}",
-                choice.sentence if name == choice.spec else entries[name].note,
+                choice.sentence if name == choice.spec else entries[name].about,
                 recommended=name == choice.spec,
             )
             for name in names

@@ -17,7 +17,7 @@ class Composer(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+j,shift+enter", "newline", "New line", show=False, tooltip="Begin a new line"),
-        Binding("enter", "send", "Send", tooltip="Send what you wrote", priority=True),
+        Binding("enter", "send", "Send", tooltip="Send what you wrote"),
     ]
 
     @dataclass
@@ -46,9 +46,14 @@ class Composer(TextArea):
             self.post_message(self.Sent(words))
 
     def on_key(self, event: events.Key) -> None:
-        """Note the time; walk through the history at the first and the last line."""
+        """Note the time; send; walk through the history at the first and the last line."""
         self.last_key_at = time.monotonic()
-        if event.key == "up" and self.cursor_location[0] == 0:
+        if event.key == "enter":
+            # Not by a priority binding: that would overtake the keys before it in the queue.
+            event.prevent_default()
+            event.stop()
+            self.action_send()
+        elif event.key == "up" and self.cursor_location[0] == 0:
             self._show(self._history.earlier(self.text), event)
         elif event.key == "down" and self.cursor_location[0] == self.document.line_count - 1:
             self._show(self._history.later(), event)

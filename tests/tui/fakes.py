@@ -1,0 +1,68 @@
+"""A house for the chat: the real assistant and journal, a model that says what the test tells it to."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from botpsy_tui.agent.assistant import Assistant
+from botpsy_tui.approval import Approver
+from botpsy_tui.engine.types import Session
+from botpsy_tui.journal import Journal
+from botpsy_tui.tui.ports import ModelOption
+from tests.agent.fakes import FakeSession, NoteTool, clock
+
+
+class FakeHouse:
+    """Loads a `FakeSession`; can have no model yet, or one that can't be loaded."""
+
+    def __init__(
+        self,
+        folder: Path,
+        session: FakeSession,
+        *tools: NoteTool,
+        installed: str | None = "fake",
+        load_problem: Exception | None = None,
+        notices: Sequence[str] = (),
+    ) -> None:
+        self.notices = notices
+        self.tools = tools or (NoteTool(),)
+        self._session = session
+        self._installed = installed
+        self._load_problem = load_problem
+        self._journal = Journal(folder / "journal.sqlite")
+        self.may_load = asyncio.Event()
+        self.may_load.set()
+        self.pull_problem: Exception | None = None
+        self.pulled: list[str] = []
+
+    def installed_model(self) -> str | None:
+        return self._installed
+
+    def model_options(self) -> Sequence[ModelOption]:
+        return [
+            ModelOption("botpsy-0.8b", "BotPsy 0.8B, 530 MB", "The hub can't be reached."),
+            ModelOption("starter", "Starter, 1.1 GB", "Calls tools well for its size.", recommended=True),
+        ]
+
+    async def pull_model(self, spec: str, on_progress: Callable[[str, int, int], None]) -> None:
+        on_progress("downloading", 500_000_000, 1_117_320_768)
+        await asyncio.sleep(0.05)
+        if self.pull_problem:
+            problem, self.pull_problem = self.pull_problem, None
+            raise problem
+        self.pulled.append(spec)
+        self._installed = spec
+
+    async def load_session(self) -> Session:
+        await self.may_load.wait()
+        if self._load_problem:
+            raise self._load_problem
+        return self._session
+
+    def new_assistant(self, session: Session, approver: Approver) -> Assistant:
+        return Assistant(
+            session=session, tools=self.tools, approver=approver, journal=self._journal, clock=clock
+        )
+
+    async def close(self) -> None:
+        self._journal.close()
