@@ -67,13 +67,13 @@ class Constrainer:
         Returns the constraint and the tokens that must come first, already taken; or None where
         what is already written does not fit a grammar and can only be parsed.
         """
-        if opening.overhang:
+        if opening.overhang.strip():
             return None
         self.warm_up()
         grammar = Grammar(self._is_special)
         if not grammar.callable_tools(tools, words):
             return None
-        text = self._dialect.grammar(opening.opener, tools, words, grammar)
+        text = self._dialect.grammar(opening, tools, words, grammar)
         matcher = _guidance.LLMatcher(self._tokenizer, _guidance.LLMatcher.grammar_from_lark(text))
         if matcher.is_error():
             raise EngineError(f"The tools' schemas make no grammar: {matcher.get_error()}")

@@ -1,6 +1,7 @@
 """The session of a model in this process: one thread decodes, everything else is async."""
 
 import asyncio
+import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -41,7 +42,7 @@ class LocalSession:
         self._info = ModelInfo(
             name=runtime.metadata("general.name") or runtime.description(),
             architecture=runtime.metadata("general.architecture") or "unknown",
-            quantisation=quantisation or runtime.description(),
+            quantisation=quantisation or _quantisation_in(runtime.description()),
             context_size=runtime.context_size,
             dialect=self._dialect.name,
             calls_tools=self._dialect.calls_tools,
@@ -144,6 +145,12 @@ class LocalSession:
             emit=emit,
             cancelled=cancelled,
         )
+
+
+def _quantisation_in(description: str) -> str:
+    """Return ``Q4_K`` of ``qwen2 1.5B Q4_K - Medium``."""
+    found = re.search(r"\b(I?Q\d\w*|BF16|F16|F32)\b", description)
+    return found[1] if found else description
 
 
 def _ignore(_event: SessionEvent) -> None:

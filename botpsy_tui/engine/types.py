@@ -41,7 +41,7 @@ class Message:
 class Sampling:
     """How the next token is chosen. Temperature 0 is greedy, and the same run to run."""
 
-    temperature: float = 0.3
+    temperature: float = 0.1
     top_k: int = 20
     top_p: float = 0.95
     min_p: float = 0.0

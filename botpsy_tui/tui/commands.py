@@ -14,9 +14,7 @@ class Command:
 
 COMMANDS = (
     Command("help", "Help", "Show the commands"),
-    Command(
-        "new", "New conversation", "Begin anew; the model forgets what was said"
-    ),
+    Command("new", "New conversation", "Begin anew; the model forgets what was said"),
     Command("copy", "Copy answer", "Copy the last answer"),
     Command("quit", "Quit", "End BotPsy"),
 )

@@ -153,7 +153,7 @@ class Diary:
         events = await self.between(
             start or context.now - _LOOK_BACK, end or context.now + _LOOK_AHEAD, context
         )
-        terms = {t for t in _terms(words) if t not in _SMALL_WORDS}
+        terms = significant(words)
         if not terms:
             return events if start else []
         scored = [(score, o) for o in events if (score := _score(terms, o))]
@@ -184,6 +184,11 @@ class Diary:
 
 def _takes_time(occurrence: Occurrence, but: str) -> bool:
     return occurrence.busy and not occurrence.all_day and occurrence.key != but
+
+
+def significant(words: str) -> set[str]:
+    """Return the words that can name an event."""
+    return {term for term in _terms(words) if term not in _SMALL_WORDS}
 
 
 def describe(occurrence: Occurrence) -> str:

@@ -151,6 +151,11 @@ def names_a_day(text: str, now: datetime) -> bool:
     return _find_days(words, now)[0] is not None or _relative_moment(words, now) is not None
 
 
+def without_days(text: str, now: datetime) -> str:
+    """Return `text` without the words that name a day."""
+    return _find_days(" ".join(text.lower().split()), now)[1]
+
+
 def _zone(now: datetime) -> ZoneInfo:
     if not isinstance(now.tzinfo, ZoneInfo):
         raise TypeError("`now` must have a ZoneInfo")

@@ -22,6 +22,11 @@ class Opening:
     opener: str
     overhang: str
 
+    @property
+    def lead(self) -> str:
+        """What white space still belongs between the opener and the call."""
+        return "" if self.overhang else "\n"
+
 
 class StreamParser(ABC):
     """Takes text as it is generated, in any pieces, and gives what it means.
@@ -155,8 +160,8 @@ class Dialect(ABC):
         """Return a new parser for one turn of the model."""
 
     @abstractmethod
-    def grammar(self, opener: str, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
-        """Return the grammar (Lark, as llguidance reads it) of what follows `opener`."""
+    def grammar(self, opening: Opening, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
+        """Return the grammar (Lark, as llguidance reads it) of what follows an opening."""
 
 
 class PlainParser(StreamParser):
@@ -177,7 +182,7 @@ class PlainDialect(Dialect):
         """Return a parser that finds no calls."""
         return PlainParser((), in_reasoning=in_reasoning)
 
-    def grammar(self, opener: str, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
+    def grammar(self, opening: Opening, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
         """Never called: there are no openers."""
         raise NotImplementedError
 

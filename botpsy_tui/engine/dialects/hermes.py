@@ -4,19 +4,20 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from botpsy_tui.engine.dialects.base import Dialect, StreamParser
+from botpsy_tui.engine.dialects.base import Dialect, Opening, StreamParser
 from botpsy_tui.engine.grammar import Grammar, Words, literal
 from botpsy_tui.engine.types import ToolCall, ToolSchema
 
 _TAG = "<tool_call>"
 _FENCE = "```json"
-_CLOSERS = {_TAG: "</tool_call>", _FENCE: "```"}
+_DECLARATIONS = "<tools>"  # a small model's slip: the tag that the declarations stand in
+_CLOSERS = {_TAG: "</tool_call>", _FENCE: "```", _DECLARATIONS: "</tools>"}
 
 
 class HermesParser(StreamParser):
     """Reads calls from tags and fences; tolerates a missing closing marker and several objects."""
 
-    openers: ClassVar[tuple[str, ...]] = (_TAG, _FENCE)
+    openers: ClassVar[tuple[str, ...]] = (_TAG, _FENCE, _DECLARATIONS)
 
     def read_call(self, opener: str, text: str, *, ended: bool) -> tuple[list[ToolCall], int] | None:
         """Read JSON objects up to the closing marker."""
@@ -28,7 +29,7 @@ class HermesParser(StreamParser):
                 at += 1
             rest = text[at:]
             if rest.startswith(closer):
-                return (calls, at + len(closer)) if calls or opener == _TAG else ([], 0)
+                return (calls, at + len(closer)) if calls or opener != _FENCE else ([], 0)
             if not rest or closer.startswith(rest):
                 return (calls, len(text)) if ended and calls else None
             if rest[0] != "{":
@@ -71,7 +72,7 @@ class HermesDialect(Dialect):
         """Return a new parser for one turn of the model."""
         return HermesParser(tools, in_reasoning=in_reasoning)
 
-    def grammar(self, opener: str, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
+    def grammar(self, opening: Opening, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
         """Hold the rest of the call to one declared tool, as the template itself writes it."""
         names = grammar.callable_tools(tools, words)
         for i, tool in enumerate(names):
@@ -79,8 +80,9 @@ class HermesDialect(Dialect):
             head = literal(json.dumps(tool.name) + ', "arguments": {')
             grammar.rule(f"call{i}", " ".join([head, body, literal("}}")]))
         choice = " | ".join(f"call{i}" for i in range(len(names)))
-        closer = literal("```") if opener == _FENCE else grammar.marker(_CLOSERS[opener])
-        grammar.rule("start", " ".join([literal('\n{"name": '), f"({choice})", literal("\n"), closer]))
+        closer = grammar.marker(_CLOSERS[opening.opener])
+        head = literal(opening.lead + '{"name": ')
+        grammar.rule("start", " ".join([head, f"({choice})", literal("\n"), closer]))
         return grammar.text()
 
     def _arguments(self, tool: ToolSchema, words: Words, grammar: Grammar) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from botpsy_tui.engine.dialects.base import Dialect, StreamParser, typed
+from botpsy_tui.engine.dialects.base import Dialect, Opening, StreamParser, typed
 from botpsy_tui.engine.grammar import Grammar, Words, literal
 from botpsy_tui.engine.types import ToolCall, ToolSchema
 
@@ -75,7 +75,7 @@ class QwenXmlDialect(Dialect):
         """Return a new parser for one turn of the model."""
         return QwenXmlParser(tools, in_reasoning=in_reasoning)
 
-    def grammar(self, opener: str, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
+    def grammar(self, opening: Opening, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
         """Hold the rest of the call to one declared tool, as the template itself writes it."""
         allowed = grammar.callable_tools(tools, words)
         for i, tool in enumerate(allowed):
@@ -84,11 +84,11 @@ class QwenXmlDialect(Dialect):
             parameters += [f"({self._parameter(name, schema, words, grammar)})?" for name, schema in optional]
             grammar.rule(f"call{i}", " ".join([literal(tool.name + ">\n"), *parameters]))
         choice = " | ".join(f"call{i}" for i in range(len(allowed)))
-        if opener == _BARE:
+        if opening.opener == _BARE:
             grammar.rule("start", f"({choice}) " + literal("</function>"))
         else:
             end = literal("</function>\n") + " " + grammar.marker("</tool_call>")
-            grammar.rule("start", " ".join([literal("\n" + _BARE), f"({choice})", end]))
+            grammar.rule("start", " ".join([literal(opening.lead + _BARE), f"({choice})", end]))
         return grammar.text()
 
     def _parameter(self, name: str, schema: dict[str, Any], words: Words, grammar: Grammar) -> str:

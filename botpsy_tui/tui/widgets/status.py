@@ -27,8 +27,8 @@ class StatusLine(Static):
     def show_statistics(self, statistics: Statistics) -> None:
         """Show what the last step cost."""
         self._cost = (
-            f"{statistics.tokens_per_second:.0f} tok/s · read {statistics.decoded_tokens} new tokens"
-            f" · context {statistics.context_used:,} of {statistics.context_size:,}"
+            f"{statistics.tokens_per_second:.0f} tok/s · {statistics.decoded_tokens} new tokens read"
+            f" · context {statistics.context_used:,}/{statistics.context_size:,}"
         )
         self._redraw()
 
@@ -45,5 +45,5 @@ class StatusLine(Static):
         if self.waiting:
             parts.append("a call waits: Ctrl+G ", style="bold reverse")
             parts.append(" ")
-        parts.append(" · ".join(part for part in (self.state, self._model, self._cost) if part))
+        parts.append(" · ".join(part for part in (self.state, self._cost, self._model) if part))
         self.update(parts)

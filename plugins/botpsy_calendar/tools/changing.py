@@ -205,7 +205,7 @@ class DeleteEvent(Tool[DeleteEventArguments]):
         calendar = await self._diary.calendar_with_id(str(proposal.payload["calendar"]))
         store, href = self._diary.store_of(calendar), str(proposal.payload["href"])
         await store.delete(calendar, href, str(proposal.payload["etag"]))
-        text = f"Done. {proposal.payload['said']}."
+        text = f"{proposal.payload['said']}."
         undo = Undo(
             "Put the event back",
             {"calendar": calendar.id, "href": href, "before": proposal.payload["before"], "etag": None},
@@ -297,7 +297,7 @@ async def _replace(diary: Diary, proposal: Proposal, *, undo: str) -> Outcome:
     calendar = await diary.calendar_with_id(str(proposal.payload["calendar"]))
     store, href = diary.store_of(calendar), str(proposal.payload["href"])
     await store.replace(calendar, href, str(proposal.payload["data"]), str(proposal.payload["etag"]))
-    text = f"Done. {proposal.payload['said']}."
+    text = f"{proposal.payload['said']}."
     back = await written(store, calendar, href, before=str(proposal.payload["before"]))
     return Outcome(for_model(text), for_display(text), Undo(undo, back))
 

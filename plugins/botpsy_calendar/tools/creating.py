@@ -121,7 +121,7 @@ class CreateEvent(Tool[CreateEventArguments]):
                 "calendar": calendar.id,
                 "href": href,
                 "data": data,
-                "said": f"“{title}” is in the calendar {calendar.name}: {_show_time(time, context)}"
+                "said": f"“{title}” is now in the calendar {calendar.name}: {_show_time(time, context)}"
                 + (f", with {', '.join(attendees)}" if attendees else ""),
             },
         )
@@ -132,7 +132,7 @@ class CreateEvent(Tool[CreateEventArguments]):
         store = self._diary.store_of(calendar)
         href = str(proposal.payload["href"])
         await store.create(calendar, href, str(proposal.payload["data"]))
-        text = f"Done. {proposal.payload['said']}."
+        text = f"{proposal.payload['said']}."
         undo = Undo("Delete the event again", await written(store, calendar, href, before=None))
         return Outcome(text, for_display(text), undo)
 

@@ -1,15 +1,16 @@
 """Tools that only look: what is on, which event, when there is time."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from pydantic import BaseModel, Field
 
-from botpsy_calendar.diary import Diary, describe
+from botpsy_calendar.diary import Diary, describe, significant
 from botpsy_calendar.duration import find_duration
 from botpsy_calendar.ics import Occurrence
 from botpsy_calendar.moments import Precision, When, later, show_day, show_length, show_moment
-from botpsy_calendar.when import find_when, resolve_when
+from botpsy_calendar.when import find_when, resolve_when, without_days
 from botpsy_tui.plugin import (
     Context,
     Line,
@@ -18,6 +19,7 @@ from botpsy_tui.plugin import (
     Proposal,
     Risk,
     Tool,
+    ToolError,
     UserWords,
     for_display,
     for_model,
@@ -25,6 +27,7 @@ from botpsy_tui.plugin import (
 
 _MOST_SHOWN = 20
 _UPCOMING = timedelta(days=14)
+_ASKS_AHEAD = re.compile(r"\b(next|upcoming|coming up|soon|planned|calendar|agenda|schedule|events?|free)\b")
 _USUAL_FREE = timedelta(minutes=30)
 
 
@@ -81,7 +84,12 @@ class FindEvents(Tool[FindEventsArguments]):
     async def propose(self, arguments: FindEventsArguments, context: Context) -> Proposal:
         """Resolve the span; nothing is read yet."""
         span = find_when(arguments.when, context.now) if arguments.when else None
-        lines = [Line("Words", for_display(arguments.about))]
+        about = arguments.about
+        if span is None or span == find_when(about, context.now):
+            span = find_when(about, context.now)
+            # "about next Friday" is a day, not words of a title.
+            about = about if significant(without_days(about, context.now)) else ""
+        lines = [Line("Words", for_display(about))] if about else []
         if span is not None:
             lines.append(Line("When", show_window(span)))
         return self.propose_with(
@@ -89,7 +97,7 @@ class FindEvents(Tool[FindEventsArguments]):
             risk=Risk.READ,
             preview=Preview("Search the calendar", tuple(lines)),
             payload={
-                "about": arguments.about,
+                "about": about,
                 "start": span.start.isoformat() if span else None,
                 "end": span.end.isoformat() if span else None,
             },
@@ -100,7 +108,8 @@ class FindEvents(Tool[FindEventsArguments]):
         start, end = stretch_of(proposal, context) if proposal.payload["start"] else (None, None)
         about = str(proposal.payload["about"])
         events = await self._diary.find(about, context, start, end)
-        return shown(f"Events about “{about}”", events, self._diary.warnings, context)
+        heading = f"Events about “{about}”" if about else "Events then"
+        return shown(heading, events, self._diary.warnings, context)
 
 
 class FindFreeTimeArguments(BaseModel):
@@ -159,8 +168,10 @@ class FindFreeTime(Tool[FindFreeTimeArguments]):
 
 
 def window(words: str, context: Context) -> When:
-    """Return the span that is asked about; where none is named, the two weeks ahead."""
+    """Return the span that is asked about; for "what's next" and the like, the two weeks ahead."""
     found = resolve_when(words, context.words, context.now)
+    if found is None and not _ASKS_AHEAD.search(context.words.lower()):
+        raise ToolError(f"{words!r} names no day. If the person asks about no day, answer without a tool.")
     if found is None:
         return When(context.now, later(context.now, _UPCOMING), Precision.SPAN)
     if found.precision is Precision.TIME:
