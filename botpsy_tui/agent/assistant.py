@@ -93,6 +93,10 @@ class Assistant:
                 async for event in self._do_calls(turn, step):
                     yield event
                 end = turn.end
+                if end is None and turn.said is not None:
+                    yield TextDelta(turn.said)
+                    await self._say(Message("assistant", turn.said))
+                    end = "answered"
             yield TurnFinished(end, tuple(steps), turn.problem)
         except (EngineError, JournalProblem) as error:
             yield TurnFinished("failed", tuple(steps), str(error))
@@ -140,6 +144,7 @@ class Assistant:
         context = Context(clock=self._clock, words=turn.words, references=self._references)
         conversation = self._conversation
         assert conversation is not None
+        complete: list[str] = []
         for written in step.calls:
             if turn.end is not None:
                 await self._say(Message("tool", "Not run: the turn ended before it."))
@@ -156,6 +161,8 @@ class Assistant:
                     turn.mistakes += 1
                 yield event
             await self._say(Message("tool", for_model(call.answer)))
+            if call.complete:
+                complete.append(for_model(call.answer))
             if call.verdict is CallVerdict.STOPPED:
                 turn.end = "stopped"
             elif call.verdict is CallVerdict.REFUSED:
@@ -163,6 +170,8 @@ class Assistant:
             elif turn.mistakes > _MOST_MISTAKES:
                 turn.end = "failed"
                 turn.problem = f"The model could not write a call that works. The last problem: {call.answer}"
+        if len(complete) == len(step.calls):
+            turn.said = "\n".join(complete)
 
     async def _say(self, message: Message) -> None:
         self._messages.append(message)
@@ -189,6 +198,8 @@ class _Turn:
         self.words = words
         self.end: TurnEnd | None = None
         self.problem = ""
+        self.said: str | None = None
+        """What the tools have said to the person, where that is all there is to say."""
         self.mistakes = 0
         self._ids = 0
         self._seen: dict[str, int] = {}

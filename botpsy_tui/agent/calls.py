@@ -51,6 +51,8 @@ class Call:
     answer: str = ""
     verdict: CallVerdict = CallVerdict.ANSWERED
     edits: list[str] = field(default_factory=list[str])
+    complete: bool = False
+    """True where `answer` is all there is to say to the person too."""
 
 
 class NobodyToAsk(Exception):
@@ -174,6 +176,7 @@ class CallRunner:
         await self._journal.finish(row, outcome)
         edits = "".join(f" (The person changed {edit}.)" for edit in call.edits if edit)
         call.answer = outcome.text + edits
+        call.complete = outcome.complete
         yield CallFinished(call.call_id, outcome)
 
     async def _propose(

@@ -15,7 +15,8 @@ SYSTEM_PROMPT = (
     "Dates, times and names are resolved for you. "
     "A greeting, small talk or general knowledge needs no tool: just answer, and do not mention tools. "
     "After a tool has answered, tell the person the result in one or two short sentences, "
-    "with the facts exactly as the tool gave them. Never say that something was done unless a tool says so."
+    "naming every event with its time, the facts exactly as the tool gave them. "
+    "Never say that something was done unless a tool says so."
 )
 """Constant, so that its prompt state can be reused: what changes is stamped on the message."""
 

@@ -65,7 +65,7 @@ class TextReporter:
                 self._note(f"✗ {tool}: {problem}")
             case CallDecided(decision=Approve(by=by)) if by != "person" and self._pending:
                 self._note(f"✓ {self._pending.proposal.preview.title} (let through: {by})")
-            case CallFinished(outcome=outcome):
+            case CallFinished(outcome=outcome) if not outcome.complete:
                 self._note(outcome.view)
             case CallFailed(problem=problem, unknown=unknown):
                 self._note(

@@ -21,7 +21,7 @@ def add_account(account: AccountSettings, path: Path | None = None) -> None:
         )
     document = _read(path)
     tables: Any = document.setdefault("accounts", tomlkit.aot())
-    table = tomlkit.table()
+    table: Any = tomlkit.table()
     table.update(account.model_dump(exclude_none=True))
     tables.append(table)
     _write(path, document)

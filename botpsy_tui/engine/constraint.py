@@ -16,6 +16,9 @@ from botpsy_tui.engine.types import EngineError, ToolSchema
 _guidance: Any = llguidance  # the module carries no complete types
 
 
+_PLAIN_TEXT = r"start: /[^{<`\s](?s:.*)/"
+
+
 class Constraint:
     """One call being written under a grammar."""
 
@@ -81,6 +84,12 @@ class Constrainer:
         if forced:
             matcher.consume_tokens(forced)
         return Constraint(matcher, self._runtime.vocabulary_size), forced
+
+    def plain_text(self) -> Constraint:
+        """Begin to hold an answer that must be text: its first character opens no call."""
+        self.warm_up()
+        grammar = _guidance.LLMatcher.grammar_from_lark(_PLAIN_TEXT)
+        return Constraint(_guidance.LLMatcher(self._tokenizer, grammar), self._runtime.vocabulary_size)
 
     def _is_special(self, marker: str) -> bool:
         tokens = self._runtime.tokenize(marker)

@@ -24,6 +24,13 @@ from botpsy_tui.engine.types import (
     ToolSchema,
 )
 
+_REPLY = ToolSchema(
+    "reply",
+    "Answer without a tool: greetings, thanks, small talk, any question that is not about the calendar.",
+    {"type": "object", "properties": {}},
+)
+"""What can be chosen in place of a tool; see `Dialect.decides_first`."""
+
 _ROOM_FOR_ANSWER = 64
 _MOST_CALLS_AT_ONCE = 8
 
@@ -41,10 +48,11 @@ class Generation:
     emit: Callable[[SessionEvent], None]
     cancelled: Callable[[], bool]
 
-    _prompt_tokens: int = 0
+    _prompt: list[int] = field(default_factory=list[int])
     _decoded: int = 0
     _generated: int = 0
     _calls: int = 0
+    _replies: bool = False
     _prompt_seconds: float = 0.0
     _started: float = field(default_factory=time.perf_counter)
 
@@ -53,10 +61,10 @@ class Generation:
 
         Raises `ContextFull` with nothing decoded, or `DecodeAborted`.
         """
-        tools = self._tools()
-        rendered = self.template.render(self.request.messages, tools, thinking=self.request.thinking)
-        prompt = self.runtime.tokenize(rendered.text)
-        self._prompt_tokens = len(prompt)
+        rendered = self.template.render(
+            self.request.messages, self._declared(), thinking=self.request.thinking
+        )
+        prompt = self._prompt = self.runtime.tokenize(rendered.text)
         if len(prompt) + _ROOM_FOR_ANSWER > self.runtime.context_size:
             raise ContextFull(
                 f"This conversation has grown to {len(prompt)} tokens, more than the context of "
@@ -80,10 +88,19 @@ class Generation:
         except DecodeAborted:
             self.emit(Finished("cancelled", self.statistics()))
             return
-        parser = self.dialect.parser(self._tools(), in_reasoning=in_reasoning)
         sampler = Sampler(self.request.sampling or recommended(self.runtime))
+        tools = self._tools()
+        parser = self.dialect.parser(tools, in_reasoning=in_reasoning)
         try:
-            reason = self._write(parser, sampler)
+            if self._has_to_decide:
+                reason = self._write(parser, sampler, begin_with=self.dialect.opener)
+                if self._replies:
+                    self._replies = False
+                    parser = self.dialect.parser((), in_reasoning=in_reasoning)
+                    self.memory.decode(self._prompt[self.memory.rewind_to(self._prompt) :])
+                    reason = self._write(parser, sampler, constraint=self.constrainer.plain_text())
+            else:
+                reason = self._write(parser, sampler)
         except DecodeAborted:
             reason = "cancelled"
         finally:
@@ -98,7 +115,7 @@ class Generation:
     def statistics(self) -> Statistics:
         """Return what the turn has cost so far."""
         return Statistics(
-            prompt_tokens=self._prompt_tokens,
+            prompt_tokens=len(self._prompt),
             decoded_tokens=self._decoded,
             generated_tokens=self._generated,
             prompt_seconds=self._prompt_seconds,
@@ -107,32 +124,42 @@ class Generation:
             context_size=self.runtime.context_size,
         )
 
-    def _write(self, parser: StreamParser, sampler: Sampler) -> StopReason:
+    def _write(
+        self,
+        parser: StreamParser,
+        sampler: Sampler,
+        *,
+        begin_with: str = "",
+        constraint: Constraint | None = None,
+    ) -> StopReason:
+        """Write until the model ends its turn; `begin_with` is written for it."""
         text_of = codecs.getincrementaldecoder("utf-8")(errors="replace")
         words = Words(self.request.words, self.request.references)
-        constraint: Constraint | None = None
         room = min(self.request.max_tokens, self.runtime.context_size - len(self.memory.tokens) - 1)
         while self._generated < room:
             if self.cancelled():
                 return "cancelled"
-            if constraint is not None:
-                constraint.mask(self.runtime.logits())
-            token = sampler.next_token(self.runtime)
-            if self.runtime.ends_generation(token):
-                return "end"
-            written = self._opening_mended(token) if self._generated == 0 else [token]
-            if constraint is not None:
-                written += constraint.take(token)
-                if constraint.complete:
-                    constraint = None
+            if begin_with:
+                written, begin_with = self.runtime.tokenize(begin_with), ""
+            else:
+                if constraint is not None:
+                    constraint.mask(self.runtime.logits())
+                token = sampler.next_token(self.runtime)
+                if self.runtime.ends_generation(token):
+                    return "end"
+                written = self._opening_mended(token) if self._generated == 0 else [token]
+                if constraint is not None:
+                    written += constraint.take(token)
+                    if constraint.complete:
+                        constraint = None
             self._feed(parser, text_of, written)
             if parser.opening is not None and constraint is None:
-                begun = self.constrainer.begin(parser.opening, self._tools(), words)
+                begun = self.constrainer.begin(parser.opening, self._callable(), words)
                 if begun is not None:
                     constraint, forced = begun
                     self._feed(parser, text_of, forced)
                     written += forced
-            if self._calls >= _MOST_CALLS_AT_ONCE:
+            if self._replies or self._calls >= _MOST_CALLS_AT_ONCE:
                 return "end"
             self.memory.decode(written)
         return "length"
@@ -149,8 +176,27 @@ class Generation:
     def _feed(self, parser: StreamParser, text_of: codecs.IncrementalDecoder, tokens: Sequence[int]) -> None:
         self._generated += len(tokens)
         for event in parser.feed(text_of.decode(b"".join(map(self.runtime.piece, tokens)))):
-            self._calls += isinstance(event, CallWritten)
+            if isinstance(event, CallWritten):
+                if event.call.name == _REPLY.name:
+                    self._replies = True
+                    continue
+                self._calls += 1
             self.emit(event)
 
     def _tools(self) -> Sequence[ToolSchema]:
         return self.request.tools if self.dialect.calls_tools else ()
+
+    def _declared(self) -> Sequence[ToolSchema]:
+        """Return the tools as the prompt names them, the same in every step."""
+        tools = self._tools()
+        return [*tools, _REPLY] if tools and self.dialect.decides_first else tools
+
+    def _callable(self) -> Sequence[ToolSchema]:
+        """Return the tools that a call in this step may name."""
+        return self._declared() if self._has_to_decide else self._tools()
+
+    @property
+    def _has_to_decide(self) -> bool:
+        """True where the person has just spoken, and the model is to choose before it talks."""
+        spoke = self.request.messages[-1].role == "user"
+        return bool(self._tools()) and self.dialect.decides_first and spoke

@@ -58,7 +58,7 @@ class Runtime:
                 "does not know. Fetch it again with `botpsy model pull`, or choose another."
             )
         self._should_abort: Callable[[], bool] = lambda: False
-        self._abort_callback = _llama.ggml_abort_callback(lambda _data: self._should_abort())
+        self._abort_callback = _llama.ggml_abort_callback(self._aborts)
         self._context: Any = self._make_context(settings)
         self._memory: Any = _llama.llama_get_memory(self._context)
         self._vocabulary: Any = _llama.llama_model_get_vocab(self._model)
@@ -147,6 +147,9 @@ class Runtime:
     def abort_when(self, check: Callable[[], bool]) -> None:
         """Have a running decode look at `check`, and stop where it is true."""
         self._should_abort = check
+
+    def _aborts(self, _data: object) -> bool:
+        return self._should_abort()
 
     def decode(self, tokens: Sequence[int]) -> None:
         """Append at most `BATCH` tokens to the context memory and compute the last one's logits.

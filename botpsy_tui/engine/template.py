@@ -36,12 +36,12 @@ class ChatTemplate:
     def __init__(self, source: str, special_tokens: frozenset[str] = frozenset()) -> None:
         self._source = source
         self._special = sorted((t for t in special_tokens if len(t) > 2), key=len, reverse=True)
-        environment = ImmutableSandboxedEnvironment(
+        environment: Any = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
         )
         environment.filters["tojson"] = _to_json
-        environment.globals["raise_exception"] = _raise  # pyright: ignore[reportArgumentType]
-        environment.globals["strftime_now"] = lambda f: datetime.now(UTC).strftime(f)  # pyright: ignore
+        environment.globals["raise_exception"] = _raise
+        environment.globals["strftime_now"] = _strftime_now
         try:
             self._template = environment.from_string(source)
         except TemplateError as error:
@@ -147,6 +147,10 @@ def _to_json(value: Any, indent: int | None = None, **_options: Any) -> str:
 
 def _raise(message: str) -> None:
     raise TemplateError(message)
+
+
+def _strftime_now(form: str) -> str:
+    return datetime.now(UTC).strftime(form)
 
 
 def _common(a: str, b: str) -> str:

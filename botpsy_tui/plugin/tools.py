@@ -103,6 +103,11 @@ class Outcome:
     text: str
     view: str
     undo: Undo | None = None
+    complete: bool = False
+    """True where `text` says all there is to say: the turn ends with it, in the tool's own words.
+
+    What was done is then never retold, and perhaps mistold, by the model.
+    """
 
 
 class Tool(ABC, Generic[Arguments]):

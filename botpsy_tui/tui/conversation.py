@@ -99,7 +99,7 @@ class Conversation:
                 self._cards[call_id].show_state("running …")
                 self._status.state = "running a call …"
             case CallFinished(call_id=call_id, outcome=outcome):
-                self._cards[call_id].show_state("✓ done", outcome.view)
+                self._cards[call_id].show_state("✓ done", "" if outcome.complete else outcome.view)
             case CallFailed(call_id=call_id, problem=problem, unknown=unknown):
                 state = "? it is not known whether this happened" if unknown else "✗ failed"
                 self._cards[call_id].show_state(state, problem)

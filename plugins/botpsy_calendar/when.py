@@ -114,10 +114,12 @@ def resolve_when(text: str, sentence: str, now: datetime) -> When | None:
     """Return what `text` names; what it leaves open is taken from the whole sentence.
 
     A model that points at "afternoon" or "3pm" in "tomorrow afternoon" has cut its span short:
-    the day is in the sentence. What `text` says itself is never overruled.
+    the day is in the sentence. What `text` says itself is never overruled, and one that is no
+    part of the sentence was typed by the person and stands for itself.
     """
     found = find_when(text, now)
-    whole = _whole_or_none(sentence, now) if sentence and sentence != text else None
+    is_span = text.lower() in sentence.lower() and text != sentence
+    whole = _whole_or_none(sentence, now) if is_span else None
     if found is None:
         return whole
     if whole is None or names_a_day(text, now):

@@ -72,6 +72,7 @@ class NoteTool(Tool[NoteArguments]):
     risk: Risk = Risk.WRITE
     committed: list[str] = field(default_factory=list)
     breaks: Exception | None = None
+    complete: bool = False
     before_commit: Callable[[], object] = lambda: None
 
     async def propose(self, arguments: NoteArguments, context: Context) -> Proposal:
@@ -89,7 +90,7 @@ class NoteTool(Tool[NoteArguments]):
         if self.breaks:
             raise self.breaks
         self.committed.append(str(proposal.payload["text"]))
-        return Outcome("Noted.", "Noted.", Undo("Tear it out"))
+        return Outcome("Noted.", "Noted.", Undo("Tear it out"), complete=self.complete)
 
 
 class ScriptedApprover:

@@ -60,6 +60,14 @@ async def test_an_approved_call_is_done_and_the_model_told(journal: Journal) -> 
     assert [c.state for c in await journal.calls()] == [CallState.DONE]
 
 
+async def test_what_a_tool_says_completely_is_not_retold_by_the_model(journal: Journal) -> None:
+    session = FakeSession(MILK)
+    events = await events_of(assistant(session, journal, ScriptedApprover(yes), NoteTool(complete=True)))
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "Noted."
+    assert end_of(events).end == "answered"
+    assert len(session.requests) == 1
+
+
 async def test_the_message_carries_the_time_and_the_prompt_before_it_stays_the_same(journal: Journal) -> None:
     session = FakeSession("Hello.", "Again.")
     talk = assistant(session, journal, ScriptedApprover())

@@ -70,9 +70,33 @@ async def test_a_step_reads_only_what_is_new(session: Session, server: RadicaleS
     async with opened(session, Person()) as ask:
         await ask("What do I have today?")
         events = await ask(BOOK)
-    steps = events[-1].steps
-    assert [step.prompt_tokens > 900 for step in steps] == [True, True]
-    assert all(step.decoded_tokens < 220 for step in steps)
+        listing = await ask("What's on tomorrow?")
+    for turn in (events, listing):
+        for step in turn[-1].steps:
+            assert step.prompt_tokens > 1000
+            assert step.decoded_tokens < 220
+
+
+async def test_a_conversation_goes_on_and_claims_no_deed_that_was_not_done(
+    session: Session, server: RadicaleServer
+) -> None:
+    person = Person()
+    async with opened(session, person) as ask:
+        await ask("What do I have today?")
+        await ask(BOOK)
+        await ask("Move the review to Friday at 10")
+        (event,) = titled(server, "Review")
+        assert event["DTSTART;TZID=Europe/Berlin"] == "20261204T100000"
+        await ask("Cancel the review")
+        thanked = await ask("Thanks!")
+    assert not titled(server, "Review")
+    assert [proposal.tool for proposal in person.asked] == [
+        "list_events",
+        "create_event",
+        "change_event",
+        "delete_event",
+    ]
+    assert answer_of(thanked)
 
 
 async def test_a_rejected_booking_leaves_the_calendar_as_it_was(

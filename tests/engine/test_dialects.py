@@ -35,6 +35,11 @@ HERMES = {
         "Let me see.\n",
         {"title": "x"},
     ),
+    "the declarations' tag": (
+        '<tools>\n{"name": "book", "arguments": {"title": "x"}}\n</tools>',
+        "",
+        {"title": "x"},
+    ),
     "no closing tag": ('<tool_call>{"name": "book", "arguments": {"title": "x"}}', "", {"title": "x"}),
     "arguments as a string": (
         '<tool_call>{"name": "book", "arguments": "{\\"title\\": \\"x\\"}"}</tool_call>',

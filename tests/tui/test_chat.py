@@ -216,7 +216,9 @@ async def test_words_sent_before_the_model_is_there_are_answered_when_it_is(tmp_
 
 
 async def test_a_model_that_cannot_be_loaded_is_one_sentence(tmp_path: Path) -> None:
-    house = FakeHouse(tmp_path, FakeSession(), load_problem=EngineError("The file is cut short; fetch it again."))
+    house = FakeHouse(
+        tmp_path, FakeSession(), load_problem=EngineError("The file is cut short; fetch it again.")
+    )
     async with BotPsyApp(house).run_test(size=(90, 30)) as pilot:
         await until(pilot, shows(pilot, "The file is cut short; fetch it again."))
 
@@ -303,7 +305,9 @@ async def test_only_a_window_of_the_conversation_is_mounted(tmp_path: Path) -> N
 async def test_slash_commands_and_a_wrong_one(tmp_path: Path) -> None:
     async with BotPsyApp(FakeHouse(tmp_path, FakeSession("Well."))).run_test(size=(90, 30)) as pilot:
         await say(pilot, "/nonsense")
-        await until(pilot, shows(pilot, "There is no command /nonsense; there are /help, /new, /copy, /quit."))
+        await until(
+            pilot, shows(pilot, "There is no command /nonsense; there are /help, /new, /copy, /quit.")
+        )
         await say(pilot, "/help")
         await until(pilot, shows(pilot, "F1 shows all keys."))
         await say(pilot, "/new")

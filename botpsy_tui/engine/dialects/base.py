@@ -149,6 +149,14 @@ class Dialect(ABC):
 
     name: ClassVar[str]
     calls_tools: ClassVar[bool] = True
+    opener: ClassVar[str] = ""
+    """What a call begins with, as the template itself writes it."""
+    decides_first: ClassVar[bool] = False
+    """True where models of this family are held to choose between the tools and a reply first.
+
+    A general model of this size that has answered a few times goes on answering, and claims
+    deeds it has not done. Asked for a tool's name, with a reply among the names, it chooses well.
+    """
     slips: ClassVar[Mapping[str, str]] = {}
     """What this family begins a call with by mistake, and the opener it stands for.
 

@@ -66,6 +66,8 @@ class HermesDialect(Dialect):
     """Qwen2.5, Qwen3 and the many models tuned on Hermes' format."""
 
     name = "hermes"
+    opener = _TAG
+    decides_first = True
     slips: ClassVar[Mapping[str, str]] = {"{": _TAG}
 
     def parser(self, tools: Sequence[ToolSchema], *, in_reasoning: bool = False) -> StreamParser:

@@ -70,6 +70,7 @@ class QwenXmlDialect(Dialect):
     """Qwen3.5 and what is tuned from it, BotPsy first."""
 
     name = "qwen3.5"
+    opener = _TAG
 
     def parser(self, tools: Sequence[ToolSchema], *, in_reasoning: bool = False) -> StreamParser:
         """Return a new parser for one turn of the model."""

@@ -20,7 +20,7 @@ from botpsy_calendar.moments import (
     show_stretch,
 )
 from botpsy_calendar.tools.undoing import undo_write, written
-from botpsy_calendar.when import find_when, names_a_day
+from botpsy_calendar.when import find_when, names_a_day, resolve_when
 from botpsy_tui.plugin import (
     Context,
     Line,
@@ -210,7 +210,7 @@ class DeleteEvent(Tool[DeleteEventArguments]):
             "Put the event back",
             {"calendar": calendar.id, "href": href, "before": proposal.payload["before"], "etag": None},
         )
-        return Outcome(for_model(text), for_display(text), undo)
+        return Outcome(for_model(text), for_display(text), undo, complete=True)
 
     async def undo(self, undo: Undo, context: Context) -> Outcome:
         """Put the event back, where nothing of its name is there."""
@@ -251,10 +251,9 @@ def _day_in(words: str, context: Context) -> When | None:
 def _target_time(arguments: ChangeEventArguments, context: Context) -> When | None:
     if not arguments.to:
         return None
-    found = find_when(arguments.to, context.now)
-    if found is None:
-        _, _, after = context.words.partition(" to ")
-        found = find_when(after, context.now) if after else None
+    # The new time stands behind "to"; what stands before it may be the old one.
+    _, _, after = context.words.partition(" to ")
+    found = resolve_when(arguments.to, after, context.now) if after else find_when(arguments.to, context.now)
     if found is None and not (arguments.title or arguments.location or arguments.duration):
         raise ToolError(f"{arguments.to!r} names no day or time; say one, such as a weekday and an hour.")
     return found
@@ -299,7 +298,7 @@ async def _replace(diary: Diary, proposal: Proposal, *, undo: str) -> Outcome:
     await store.replace(calendar, href, str(proposal.payload["data"]), str(proposal.payload["etag"]))
     text = f"{proposal.payload['said']}."
     back = await written(store, calendar, href, before=str(proposal.payload["before"]))
-    return Outcome(for_model(text), for_display(text), Undo(undo, back))
+    return Outcome(for_model(text), for_display(text), Undo(undo, back), complete=True)
 
 
 def _show(start: datetime, end: datetime, all_day: bool) -> str:

@@ -134,7 +134,7 @@ class CreateEvent(Tool[CreateEventArguments]):
         await store.create(calendar, href, str(proposal.payload["data"]))
         text = f"{proposal.payload['said']}."
         undo = Undo("Delete the event again", await written(store, calendar, href, before=None))
-        return Outcome(text, for_display(text), undo)
+        return Outcome(text, for_display(text), undo, complete=True)
 
     async def undo(self, undo: Undo, context: Context) -> Outcome:
         """Delete the event, where it is as it was written."""

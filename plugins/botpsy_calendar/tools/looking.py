@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -10,7 +11,7 @@ from botpsy_calendar.diary import Diary, describe, significant
 from botpsy_calendar.duration import find_duration
 from botpsy_calendar.ics import Occurrence
 from botpsy_calendar.moments import Precision, When, later, show_day, show_length, show_moment
-from botpsy_calendar.when import find_when, resolve_when, without_days
+from botpsy_calendar.when import find_when, resolve_when, without_when
 from botpsy_tui.plugin import (
     Context,
     Line,
@@ -48,7 +49,11 @@ class ListEvents(Tool[ListEventsArguments]):
         self._diary = diary
 
     async def propose(self, arguments: ListEventsArguments, context: Context) -> Proposal:
-        """Resolve the span; nothing is read yet."""
+        """Resolve the span; words that name no day but an event are looked for. Nothing is read yet."""
+        found = resolve_when(arguments.when, context.words, context.now)
+        ahead = _ASKS_AHEAD.search(context.words.lower())
+        if found is None and not ahead and significant(arguments.when):
+            return search_proposal(self, arguments, arguments.when, None)
         span = window(arguments.when, context)
         return self.propose_with(
             arguments,
@@ -59,9 +64,11 @@ class ListEvents(Tool[ListEventsArguments]):
 
     async def commit(self, proposal: Proposal, context: Context) -> Outcome:
         """Read the calendars."""
+        if "about" in proposal.payload:
+            return await search(self._diary, proposal, context)
         start, end = stretch_of(proposal, context)
         events = await self._diary.between(start, end, context)
-        return shown(f"{proposal.payload['said']}", events, self._diary.warnings, context)
+        return shown(str(proposal.payload["said"]), events, self._diary.warnings, context)
 
 
 class FindEventsArguments(BaseModel):
@@ -88,28 +95,38 @@ class FindEvents(Tool[FindEventsArguments]):
         if span is None or span == find_when(about, context.now):
             span = find_when(about, context.now)
             # "about next Friday" is a day, not words of a title.
-            about = about if significant(without_days(about, context.now)) else ""
-        lines = [Line("Words", for_display(about))] if about else []
-        if span is not None:
-            lines.append(Line("When", show_window(span)))
-        return self.propose_with(
-            arguments,
-            risk=Risk.READ,
-            preview=Preview("Search the calendar", tuple(lines)),
-            payload={
-                "about": about,
-                "start": span.start.isoformat() if span else None,
-                "end": span.end.isoformat() if span else None,
-            },
-        )
+            about = about if significant(without_when(about, context.now)) else ""
+        return search_proposal(self, arguments, about, span)
 
     async def commit(self, proposal: Proposal, context: Context) -> Outcome:
         """Search the calendars."""
-        start, end = stretch_of(proposal, context) if proposal.payload["start"] else (None, None)
-        about = str(proposal.payload["about"])
-        events = await self._diary.find(about, context, start, end)
-        heading = f"Events about “{about}”" if about else "Events then"
-        return shown(heading, events, self._diary.warnings, context)
+        return await search(self._diary, proposal, context)
+
+
+def search_proposal(tool: Tool[Any], arguments: BaseModel, about: str, span: When | None) -> Proposal:
+    """Return the proposal of a search for words, in a span or near now."""
+    lines = [Line("Words", for_display(about))] if about else []
+    if span is not None:
+        lines.append(Line("When", show_window(span)))
+    return tool.propose_with(
+        arguments,
+        risk=Risk.READ,
+        preview=Preview("Search the calendar", tuple(lines)),
+        payload={
+            "about": about,
+            "start": span.start.isoformat() if span else None,
+            "end": span.end.isoformat() if span else None,
+        },
+    )
+
+
+async def search(diary: Diary, proposal: Proposal, context: Context) -> Outcome:
+    """Do what a search's proposal says."""
+    start, end = stretch_of(proposal, context) if proposal.payload["start"] else (None, None)
+    about = str(proposal.payload["about"])
+    events = await diary.find(about, context, start, end)
+    heading = f"Events about “{about}”" if about else "Events then"
+    return shown(heading, events, diary.warnings, context)
 
 
 class FindFreeTimeArguments(BaseModel):
@@ -197,7 +214,7 @@ def stretch_of(proposal: Proposal, context: Context) -> tuple[datetime, datetime
 def shown(heading: str, events: Sequence[Occurrence], warnings: Sequence[str], context: Context) -> Outcome:
     """Return events as a numbered list, each with the id it can be named by."""
     if not events:
-        text = f"{heading}: nothing in the calendar."
+        text = view = f"{heading}: nothing in the calendar."
     else:
         rows = [
             f"{i}. {describe(event)} [{context.references.name('event', event.key)}]"
@@ -205,6 +222,9 @@ def shown(heading: str, events: Sequence[Occurrence], warnings: Sequence[str], c
         ]
         more = len(events) - len(rows)
         rest = [f"and {more} more; ask for fewer days to see them"] if more > 0 else []
-        text = "\n".join([f"{heading}: {len(events)} event{'s' * (len(events) != 1)}", *rows, *rest])
+        heading = f"{heading}: {len(events)} event{'s' * (len(events) != 1)}"
+        # In one line a small model repeats them all; of a list it likes to name only the count.
+        text = f"{heading}: {'; '.join([*rows, *rest])}"
+        view = "\n".join([heading, *rows, *rest])
     notes = "".join(f"\nNote: {warning}" for warning in warnings)
-    return Outcome(for_model(text), for_display(text + notes))
+    return Outcome(for_model(text), for_display(view + notes))
