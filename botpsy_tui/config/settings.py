@@ -48,7 +48,7 @@ class Settings(_Section):
         if value is not None:
             try:
                 ZoneInfo(value)
-            except (OSError, ValueError) as error:
+            except (KeyError, OSError, ValueError) as error:
                 raise ValueError(
                     f"there is no time zone {value!r}; write one such as Europe/Berlin"
                 ) from error

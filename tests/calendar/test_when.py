@@ -261,7 +261,12 @@ def test_a_day_is_as_long_as_the_clocks_make_it(day: str, hours: int) -> None:
 
 
 def test_what_is_left_without_the_words_of_time() -> None:
-    assert without_when("the dentist on Friday at 3pm please", NOW).split() == ["the", "dentist", "on", "please"]
+    assert without_when("the dentist on Friday at 3pm please", NOW).split() == [
+        "the",
+        "dentist",
+        "on",
+        "please",
+    ]
 
 
 _WORDS = st.sampled_from(

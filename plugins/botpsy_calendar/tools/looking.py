@@ -11,7 +11,7 @@ from botpsy_calendar.diary import Diary, describe, significant
 from botpsy_calendar.duration import find_duration
 from botpsy_calendar.ics import Occurrence
 from botpsy_calendar.moments import Precision, When, later, show_day, show_length, show_moment
-from botpsy_calendar.when import find_when, resolve_when, without_when
+from botpsy_calendar.when import find_when, resolve_when, without_days
 from botpsy_tui.plugin import (
     Context,
     Line,
@@ -95,7 +95,7 @@ class FindEvents(Tool[FindEventsArguments]):
         if span is None or span == find_when(about, context.now):
             span = find_when(about, context.now)
             # "about next Friday" is a day, not words of a title.
-            about = about if significant(without_when(about, context.now)) else ""
+            about = about if significant(without_days(about, context.now)) else ""
         return search_proposal(self, arguments, about, span)
 
     async def commit(self, proposal: Proposal, context: Context) -> Outcome:
