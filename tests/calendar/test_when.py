@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from botpsy_calendar.moments import Precision, When, elapsed
-from botpsy_calendar.when import find_when, resolve_when, without_when
+from botpsy_calendar.when import find_when, resolve_when, without_days
 from botpsy_tui.plugin import ToolError
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -196,8 +196,8 @@ def test_several_days(words: str, start: str, end: str) -> None:
     [
         "", "lunch", "yesterdayish", "room 12", "2 people", "30 minutes", "an hour and a half", "for 2 hours",
         "call it Review", "e2", "may I", "the 1st meeting", "42nd street", "version 3.11", "I am here",
-        "lena2@example.org", "https://example.org/2026-12-12", "march on", "in the sun", "at 3 places", "1h30",
-        "10 percent", "a couple of friends",
+        "lena2@example.org", "https://example.org/2026-12-12", "march on", "in the sun", "at 3 places",
+        "1h30", "10 percent", "a couple of friends",
     ],
 )  # fmt: skip
 def test_no_time_at_all(words: str) -> None:
@@ -261,7 +261,7 @@ def test_a_day_is_as_long_as_the_clocks_make_it(day: str, hours: int) -> None:
 
 
 def test_what_is_left_without_the_words_of_time() -> None:
-    assert without_when("the dentist on Friday at 3pm please", NOW).split() == [
+    assert without_days("the dentist on Friday at 3pm please", NOW).split() == [
         "the",
         "dentist",
         "on",
@@ -270,9 +270,12 @@ def test_what_is_left_without_the_words_of_time() -> None:
 
 
 _WORDS = st.sampled_from(
-    "the next last this in on at from to until half past a an week weeks month day days hours friday sun mon "
-    "dec february may 30 31 0 25:00 12:30 3pm 9 12th 99th - – , . tomorrow today tonight noon midnight end of "
-    "2026-12-12 12.12. 5/6 14h30 two quarter morning evening and ago now later @ e2 weekend".split()
+    """
+    the next last this in on at from to until half past a an week weeks month day days hours friday sun mon
+    dec february may 30 31 0 25:00 12:30 3pm 9 12th 99th - – , . tomorrow today tonight noon midnight end of
+    2026-12-12 12.12. 5/6 14h30 two quarter morning evening and ago now later @ e2 weekend
+    """.split()  # noqa: SIM905 - read as the phrases they make
+)
 )
 
 
@@ -280,7 +283,6 @@ _WORDS = st.sampled_from(
 def test_nothing_that_is_written_breaks_it(text: str) -> None:
     try:
         found = find_when(text, NOW)
-    except ToolError as error:
-        assert str(error)
-    else:
-        assert found is None or (found.start <= found.end and found.start.tzinfo is BERLIN)
+    except ToolError:
+        return
+    assert found is None or (found.start <= found.end and found.start.tzinfo is BERLIN)
