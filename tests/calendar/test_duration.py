@@ -31,7 +31,8 @@ def test_a_length(words: str, minutes: int) -> None:
     "words",
     [
         "", "tomorrow", "3pm", "at 14h30", "in 2 hours", "in half an hour", "in an hour and a half",
-        "0 minutes", "14:00", "room 12", "happy hour", "2 monitors", "9999999 hours", "2 weeks ago", "in 3 days",
+        "0 minutes", "14:00", "room 12", "happy hour", "2 monitors", "9999999 hours", "2 weeks ago",
+        "in 3 days",
         "the next two weeks", "a week from Friday", "two days later",
     ],
 )  # fmt: skip

@@ -4,11 +4,11 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from botpsy_calendar.moments import Precision, When, elapsed
+from botpsy_calendar.when import find_when, resolve_when, without_days
 from hypothesis import given
 from hypothesis import strategies as st
 
-from botpsy_calendar.moments import Precision, When, elapsed
-from botpsy_calendar.when import find_when, resolve_when, without_days
 from botpsy_tui.plugin import ToolError
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -275,7 +275,6 @@ _WORDS = st.sampled_from(
     dec february may 30 31 0 25:00 12:30 3pm 9 12th 99th - – , . tomorrow today tonight noon midnight end of
     2026-12-12 12.12. 5/6 14h30 two quarter morning evening and ago now later @ e2 weekend
     """.split()  # noqa: SIM905 - read as the phrases they make
-)
 )
 
 
