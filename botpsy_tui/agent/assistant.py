@@ -88,6 +88,9 @@ class Assistant:
                 steps.append(step.finished.statistics)
                 yield StepFinished(step.finished.statistics)
                 end = self._end_of(step)
+                if end == "answered" and not step.text.strip():
+                    # A small model may end without a word: what the tools said is not kept from the person.
+                    yield TextDelta(turn.told or "I have no answer to that.")
                 if end is not None:
                     break
                 async for event in self._do_calls(turn, step):
@@ -161,6 +164,7 @@ class Assistant:
                     turn.mistakes += 1
                 yield event
             await self._say(Message("tool", for_model(call.answer)))
+            turn.told = for_model(call.answer)
             if call.complete:
                 complete.append(for_model(call.answer))
             if call.verdict is CallVerdict.STOPPED:
@@ -200,6 +204,8 @@ class _Turn:
         self.problem = ""
         self.said: str | None = None
         """What the tools have said to the person, where that is all there is to say."""
+        self.told = ""
+        """What the model was told last of a tool."""
         self.mistakes = 0
         self._ids = 0
         self._seen: dict[str, int] = {}

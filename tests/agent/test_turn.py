@@ -68,6 +68,13 @@ async def test_what_a_tool_says_completely_is_not_retold_by_the_model(journal: J
     assert len(session.requests) == 1
 
 
+async def test_a_model_that_ends_without_a_word_does_not_hide_what_a_tool_said(journal: Journal) -> None:
+    session = FakeSession(ToolCall("write_note", {"text": ""}), "")
+    events = await events_of(assistant(session, journal, ScriptedApprover(), NoteTool()))
+    said = "".join(e.text for e in events if isinstance(e, TextDelta)).strip()
+    assert said == "Error: The note is empty; say what to write."
+
+
 async def test_the_message_carries_the_time_and_the_prompt_before_it_stays_the_same(journal: Journal) -> None:
     session = FakeSession("Hello.", "Again.")
     talk = assistant(session, journal, ScriptedApprover())

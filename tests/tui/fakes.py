@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from botpsy_tui.agent.assistant import Assistant
 from botpsy_tui.approval import Approver
 from botpsy_tui.engine.types import Session
 from botpsy_tui.journal import Journal
+from botpsy_tui.plugin import Tool
 from botpsy_tui.tui.ports import ModelOption
 from tests.agent.fakes import FakeSession, NoteTool, clock
 
@@ -19,7 +21,7 @@ class FakeHouse:
         self,
         folder: Path,
         session: FakeSession,
-        *tools: NoteTool,
+        *tools: Tool[Any],
         installed: str | None = "fake",
         load_problem: Exception | None = None,
         notices: Sequence[str] = (),

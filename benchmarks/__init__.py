@@ -1,0 +1,1 @@
+"""Our speed against named peers: ``make bench``, or ``make bench ONLY=engine``."""
