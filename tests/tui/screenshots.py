@@ -61,7 +61,7 @@ def save(pilot: Pilot[None], name: str) -> None:
 
 async def the_chat(folder: Path) -> None:
     session = FakeSession(
-        "You have **Standup** at 10:00 and **Lunch with Tom** at 12:30.", ToolCall("write_note", {})
+        "You have **Standup** at 10:00 and **Lunch with Tom** at 12:30.", ToolCall("create_event", {})
     )
     house = FakeHouse(folder, session, EventTool())
     async with BotPsyApp(house).run_test(size=(96, 28)) as pilot:

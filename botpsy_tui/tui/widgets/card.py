@@ -191,7 +191,8 @@ class CallCard(Vertical, can_focus=True):
         table = Table.grid(padding=(0, 1), expand=True)
         table.add_column(no_wrap=True, style="dim")
         table.add_column(ratio=1, overflow="fold")
-        table.add_row(Text(f" {word} ", style=f"not dim bold reverse {colour}"), Text(preview.title, style="bold"))
+        badge = Text(f" {word} ", style=f"not dim bold reverse {colour}")
+        table.add_row(badge, Text(preview.title, style="bold"))
         for line in preview.lines:
             value = Text(for_display(line.value))
             if line.before is not None:
