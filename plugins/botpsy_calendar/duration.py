@@ -11,16 +11,22 @@ _NUMBER_WORDS = {
 _NUMBER = r"(\d+(?:[.,]\d+)?|" + "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True)) + r")"
 _SPECIAL: list[tuple[re.Pattern[str], timedelta]] = [
     (re.compile(r"\b(?:three[- ]quarters of an hour)\b"), timedelta(minutes=45)),
-    (re.compile(r"\b(?:an|one|1) hour and a half\b|\bone and a half hours?\b"), timedelta(minutes=90)),
-    (re.compile(r"\b(\d+) and a half hours\b"), timedelta()),
     (re.compile(r"\b(?:half an|a half|half) hour\b"), timedelta(minutes=30)),
     (re.compile(r"\b(?:a )?quarter (?:of an )?hour\b"), timedelta(minutes=15)),
 ]
-_COMPACT = re.compile(r"\b(\d{1,2})\s*h\s*(\d{1,2})\b(?!\s*:)")
+_COMPACT = re.compile(r"(?<!at )\b(\d{1,2})\s*h\s*(\d{1,2})(?:\s*m(?:in)?)?\b(?!\s*:)")
 _PART = re.compile(
     rf"(?<![\w:.]){_NUMBER}[\s-]*(minutes?|mins?|min|m|hours?|hrs?|hr|h|days?|weeks?)(?![\w:])"
 )
-_AHEAD = re.compile(r"\bin\s+" + _NUMBER + r"\s*(?:minutes?|mins?|hours?|hrs?|days?|weeks?)\b")
+_UNIT = r"(?:minutes?|mins?|hours?|hrs?|days?|weeks?)"
+_NO_LENGTH = re.compile(
+    rf"\bin\s+(?:half an hour|{_NUMBER}\s*{_UNIT})\b"  # in two hours
+    rf"|\b{_NUMBER}\s*{_UNIT}\s+(?:ago|later|from|before|after)\b"  # two days later
+    rf"|\b(?:next|last|past|coming)\s+{_NUMBER}\s*{_UNIT}\b"  # the next two weeks
+    r"|\bat\s+\d{1,2}h\d{0,2}\b"  # at 14h30
+)
+"""Words that name a moment or a span of the calendar, though they look like a length."""
+_AND_A_HALF = re.compile(rf"\b{_NUMBER} (?:hours? and a half|and a half hours?)\b")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 LONGEST = timedelta(days=366)
 
@@ -31,12 +37,12 @@ def find_duration(text: str) -> timedelta | None:
     Takes "30 minutes", "half an hour", "1h30", "1 hour 15 minutes", "an hour and a half", "2.5 h".
     Words around it do not matter; "in 2 hours" names a moment, not a length.
     """
-    text = re.sub(
-        r"\bin\s+" + _NUMBER + r"\s*(?:minutes?|mins?|hours?|hrs?|days?|weeks?)\b", " ", text.lower()
-    )
+    text = _NO_LENGTH.sub(" ", text.lower())
+    if half := _AND_A_HALF.search(text):
+        return _sane(timedelta(hours=_number(half[1]), minutes=30))
     for pattern, length in _SPECIAL:
-        if found := pattern.search(text):
-            return length or timedelta(hours=int(found[1]), minutes=30)
+        if pattern.search(text):
+            return length
     if compact := _COMPACT.search(text):
         return _sane(timedelta(hours=int(compact[1]), minutes=int(compact[2])))
     total = timedelta()

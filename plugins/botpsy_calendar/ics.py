@@ -52,6 +52,8 @@ def read_calendar(data: str) -> icalendar.Calendar:
     for event in parsed.walk("VEVENT"):
         if "DTSTART" not in event:
             raise ValueError("an event has no start")
+        if not isinstance(event.decoded("DTSTART"), date):
+            raise ValueError("an event's start is not a date")
         rules: Any = event.get("RRULE", [])
         for rule in rules if isinstance(rules, list) else [rules]:
             if _TOO_OFTEN & {str(f).upper() for f in rule.get("FREQ", [])}:

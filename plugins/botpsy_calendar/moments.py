@@ -48,6 +48,12 @@ def at(day: date, clock: time, zone: ZoneInfo) -> datetime:
     return local.astimezone(ZoneInfo("UTC")).astimezone(zone)
 
 
+def after_midnight(day: date, minutes: int, zone: ZoneInfo) -> datetime:
+    """Return the wall-clock time so many minutes into a day; 1440 and more are on the next day."""
+    days, minute = divmod(minutes, 24 * 60)
+    return at(day + timedelta(days), time(minute // 60, minute % 60), zone)
+
+
 def midnight(day: date, zone: ZoneInfo) -> datetime:
     """Return the first instant of a day."""
     return at(day, time(), zone)
