@@ -53,7 +53,7 @@ def read_calendar(data: str) -> icalendar.Calendar:
         if "DTSTART" not in event:
             raise ValueError("an event has no start")
         if not isinstance(event.decoded("DTSTART"), date):
-            raise ValueError("an event's start is not a date")
+            raise ValueError("an event's start is not a date")  # noqa: TRY004 - the text is wrong
         rules: Any = event.get("RRULE", [])
         for rule in rules if isinstance(rules, list) else [rules]:
             if _TOO_OFTEN & {str(f).upper() for f in rule.get("FREQ", [])}:
