@@ -127,6 +127,14 @@ class Application:
             thinking=engine.thinking,
         )
 
+    async def interrupted_calls(self) -> list[str]:
+        """Return a sentence for each call that a crash left half-way; each is told once."""
+        return [
+            f"The last run ended while this was being done: “{call.title}” ({call.tool}). It is not known "
+            "whether it happened: look before you repeat it."
+            for call in await self.journal.unfinished()
+        ]
+
     async def close(self) -> None:
         """Close plugins and journal."""
         for plugin in self.plugins:

@@ -76,7 +76,7 @@ async def _ask(text: str, model: str | None, as_json: bool, approve: Approvable 
     except (SettingsProblem, JournalProblem) as error:
         stop(str(error), Exit.FAILED)
     application.model = chosen
-    for notice in application.notices:
+    for notice in [*application.notices, *await application.interrupted_calls()]:
         typer.echo(f"botpsy: {notice}", err=True)
     approver = TerminalApprover() if in_terminal else NobodyApprover()
     if approve == "read":

@@ -22,6 +22,10 @@ class ApplicationHouse:
         """Problems found at the start."""
         return self._application.notices
 
+    async def interrupted_calls(self) -> Sequence[str]:
+        """Return what the last run left half-way."""
+        return await self._application.interrupted_calls()
+
     def installed_model(self) -> str | None:
         """Return the chosen model's name."""
         model = self._application.chosen_model()

@@ -43,6 +43,10 @@ class House(Protocol):
         """Problems found at the start, a sentence each."""
         ...
 
+    async def interrupted_calls(self) -> Sequence[str]:
+        """Return a sentence for each call that a crash left half-way."""
+        ...
+
     def installed_model(self) -> str | None:
         """Return the name of the model that `load_session` would load, or None."""
         ...

@@ -36,6 +36,10 @@ class FakeHouse:
         self.may_load.set()
         self.pull_problem: Exception | None = None
         self.pulled: list[str] = []
+        self.interrupted: list[str] = []
+
+    async def interrupted_calls(self) -> Sequence[str]:
+        return self.interrupted
 
     def installed_model(self) -> str | None:
         return self._installed

@@ -223,6 +223,13 @@ async def test_a_model_that_cannot_be_loaded_is_one_sentence(tmp_path: Path) -> 
         await until(pilot, shows(pilot, "The file is cut short; fetch it again."))
 
 
+async def test_what_a_crash_left_half_way_is_said_at_the_start(tmp_path: Path) -> None:
+    house = FakeHouse(tmp_path, FakeSession())
+    house.interrupted.append("It is not known whether it happened.")
+    async with BotPsyApp(house).run_test(size=(90, 30)) as pilot:
+        await until(pilot, shows(pilot, "It is not known whether it happened."))
+
+
 async def test_up_brings_back_what_was_typed_also_in_the_next_session(tmp_path: Path) -> None:
     async with BotPsyApp(FakeHouse(tmp_path, FakeSession("Well."))).run_test() as pilot:
         await say(pilot, "line one\nline two")

@@ -88,6 +88,8 @@ class ChatScreen(Screen[None]):
 
     @work(exclusive=True, group="model", exit_on_error=False)
     async def _load(self) -> None:
+        for sentence in await self._house.interrupted_calls():
+            await self._log.add(Notice(sentence, error=True))
         self._status.state = f"loading {self._house.installed_model() or 'the model'} …"
         try:
             self._session = await self._house.load_session()
