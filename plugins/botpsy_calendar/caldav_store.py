@@ -102,7 +102,7 @@ class CaldavStore(CalendarStore):
         def work() -> None:
             sent = {"Content-Type": "text/calendar; charset=utf-8", **headers} if data else dict(headers)
             response = self._request(method, self._absolute(calendar, href), data, sent)
-            _expect(response.status, self._host, 200, 201, 204)
+            _expect(response.status, self._host, 200, 201, 204, writes=True)
 
         await self._run(work, writes=True)
 
@@ -252,12 +252,13 @@ _STATUS = {
     429: "asks us to wait; try again in a minute",
     500: "has an error of its own",
     502: "can't be reached behind its gateway",
+    504: "can't be reached behind its gateway",
     503: "is not available now; try again in a minute",
     507: "has no space left",
 }
 
 
-def _expect(status: int, host: str, *good: int) -> None:
+def _expect(status: int, host: str, *good: int, writes: bool = False) -> None:
     """Raise the sentence for a status that is not among `good`."""
     if status in good:
         return
@@ -265,6 +266,12 @@ def _expect(status: int, host: str, *good: int) -> None:
         raise Missing("The event is gone from the server.")
     if status in (409, 412):
         raise ChangedMeanwhile("The event was changed on the server meanwhile; nothing was written.")
+    if writes and status in (500, 502, 504):
+        raise StoreProblem(
+            f"{host} {_STATUS[status]}. It is not known whether the change was made: "
+            "look before you try again.",
+            unknown=True,
+        )
     raise StoreProblem(
         f"{host} {_STATUS.get(status, f'answered with status {status}')}; nothing was changed."
     )
@@ -277,8 +284,10 @@ def _innermost(error: BaseException) -> str:
 
 
 def _if_match(etag: str) -> dict[str, str]:
-    """Return the precondition; a weak ETag can't be one (RFC 9110 §13.1.1)."""
-    return {"If-Match": etag} if etag and not etag.startswith("W/") else {"If-Match": "*"}
+    """Return the precondition. Without a strong ETag there is none (RFC 9110 §13.1.1): refused."""
+    if not etag or etag.startswith("W/"):
+        raise StoreProblem("The server gives no exact version of this event; change it there.")
+    return {"If-Match": etag}
 
 
 def _url_of(calendar: CalendarInfo) -> str:

@@ -2,15 +2,21 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from time import monotonic
+from typing import TypeVar
 
 from botpsy_calendar.ics import Occurrence, occurrences
 from botpsy_calendar.moments import at, later, show_stretch
 from botpsy_calendar.store import CalendarInfo, CalendarStore, Resource, StoreProblem
+from botpsy_calendar.when import without_days
 from botpsy_tui.plugin import Context, ToolError
 
+_SECONDS = 5
+"""How long all reading of recurrences may take."""
+Found = TypeVar("Found")
 _LOOK_BACK = timedelta(days=31)
 _LOOK_AHEAD = timedelta(days=365)
 _SMALL_WORDS = frozenset(
@@ -21,6 +27,9 @@ _SMALL_WORDS = frozenset(
     )
 )  # fmt: skip
 """Words that name no event."""
+
+
+_SAYS_WHEN = frozenset(("morning", "afternoon", "evening", "delete", "cancel", "remove", "move", "change"))
 
 
 @dataclass(frozen=True)
@@ -80,14 +89,41 @@ class Diary:
     async def between(self, start: datetime, end: datetime, context: Context) -> list[Occurrence]:
         """Return what happens between two instants, in order; `warnings` says what was left out."""
         self.warnings = []
-        calendars = await self.calendars()
-        read = await asyncio.gather(*(self.store_of(c).resources(c, start, end) for c in calendars))
-        found: list[Occurrence] = []
-        for resource in (resource for resources in read for resource in resources):
-            found.extend(self._occurrences(resource, start, end, context))
+        calendars = await self._reachable()
+        read = await self._each([self.store_of(c).resources(c, start, end) for c in calendars])
+        resources = [resource for found in read for resource in found]
+        found = await asyncio.to_thread(self._all_occurrences, resources, start, end, context)
         for store in self._stores.values():
             self.warnings.extend(store.warnings())
         return sorted(found, key=lambda o: (o.start, o.end, o.title))
+
+    async def _reachable(self) -> list[CalendarInfo]:
+        """Return the calendars that can be had; a server that is away hides its own, not the others'."""
+        found = await self._each([store.calendars() for store in self._stores.values()])
+        return [calendar for calendars in found for calendar in calendars]
+
+    async def _each(self, readings: Sequence[Awaitable[Sequence[Found]]]) -> list[Sequence[Found]]:
+        """Return what could be read; what could not is told in `warnings`. Raises where nothing could."""
+        results = await asyncio.gather(*readings, return_exceptions=True)
+        problems = [result for result in results if isinstance(result, BaseException)]
+        for problem in problems:
+            if not isinstance(problem, StoreProblem) or len(problems) == len(results):
+                raise problem
+            self.warnings.append(str(problem))
+        return [result for result in results if not isinstance(result, BaseException)]
+
+    def _all_occurrences(
+        self, resources: Sequence[Resource], start: datetime, end: datetime, context: Context
+    ) -> list[Occurrence]:
+        """Expand every object within `_SECONDS` in all; says so where that was not enough."""
+        until = monotonic() + _SECONDS
+        found: list[Occurrence] = []
+        for count, resource in enumerate(resources):
+            if monotonic() > until:
+                self.warnings.append(f"{len(resources) - count} events were left out: reading took too long.")
+                break
+            found.extend(self._occurrences(resource, start, end, context))
+        return found
 
     def _occurrences(
         self, resource: Resource, start: datetime, end: datetime, context: Context
@@ -148,12 +184,13 @@ class Diary:
         self, words: str, context: Context, start: datetime | None = None, end: datetime | None = None
     ) -> list[Occurrence]:
         """Return the events that words name, the best first; only the next one of each series."""
-        if known := context.references.key("event", words.strip().lower()):
-            return [await self.occurrence(known, context)]
+        for name in re.findall(r"\be\d+\b", words.lower()):
+            if known := context.references.key("event", name):
+                return [await self.occurrence(known, context)]
         events = await self.between(
             start or context.now - _LOOK_BACK, end or context.now + _LOOK_AHEAD, context
         )
-        terms = significant(words)
+        terms = significant(without_days(words, context.now)) - _SAYS_WHEN
         if not terms:
             return events if start else []
         scored = [(score, o) for o in events if (score := _score(terms, o))]

@@ -93,6 +93,13 @@ def without_occurrence(occurrence: Occurrence, now: datetime) -> str:
     return _text(calendar)
 
 
+def stands_alone(occurrence: Occurrence) -> bool:
+    """Say whether its object holds nothing but this: an invitation to one occurrence of a series."""
+    return len(read_calendar(occurrence.resource.data).walk("VEVENT")) == 1 and "RECURRENCE-ID" in _single(
+        read_calendar(occurrence.resource.data)
+    )
+
+
 def new_end(occurrence: Occurrence, start: datetime, length: timedelta | None) -> datetime:
     """Return when the moved event ends: as long after its start as before, or after `length`."""
     return later(start, length if length is not None else elapsed(occurrence.start, occurrence.end))

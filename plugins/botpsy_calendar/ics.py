@@ -15,6 +15,8 @@ from botpsy_calendar.store import Resource
 LONGEST_WINDOW = timedelta(days=400)
 MOST_OCCURRENCES = 2000
 _TOO_OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
+_WITHIN_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
+_OLDEST_YEAR = 1900
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,33 @@ def read_calendar(data: str) -> icalendar.Calendar:
     for event in parsed.walk("VEVENT"):
         if "DTSTART" not in event:
             raise ValueError("an event has no start")
-        if not isinstance(event.decoded("DTSTART"), date):
+        begins = event.decoded("DTSTART")
+        if not isinstance(begins, date):
             raise ValueError("an event's start is not a date")  # noqa: TRY004 - the text is wrong
+        if begins.year < _OLDEST_YEAR and "RRULE" in event:
+            raise ValueError(f"a series begins before {_OLDEST_YEAR}")
         rules: Any = event.get("RRULE", [])
         for rule in rules if isinstance(rules, list) else [rules]:
-            if _TOO_OFTEN & {str(f).upper() for f in rule.get("FREQ", [])}:
-                raise ValueError("an event repeats within the day, which is not supported")
+            _check_rule(rule)
     return parsed
+
+
+def _check_rule(rule: Any) -> None:
+    """Raise `ValueError` for a rule whose expansion takes for ever, or too long."""
+    often = _TOO_OFTEN & {str(f).upper() for f in rule.get("FREQ", [])}
+    if often or any(len(rule.get(name, [])) > 1 for name in _WITHIN_THE_DAY):
+        raise ValueError("an event repeats within the day, which is not supported")
+    if any(int(step) < 1 for step in rule.get("INTERVAL", [])):
+        raise ValueError("an event's rule has no step, so it would never end")
+    if "BYMONTHDAY" in rule and not _has_such_days(rule):
+        raise ValueError("an event's rule names a day that no month has")
+
+
+def _has_such_days(rule: Any) -> bool:
+    """Say whether any of the months has any of the days; where none has, expansion never ends."""
+    months = [int(month) for month in rule.get("BYMONTH", range(1, 13))]
+    longest = max((29 if m == 2 else 30 if m in (4, 6, 9, 11) else 31 for m in months), default=31)
+    return any(1 <= abs(int(day)) <= longest for day in rule["BYMONTHDAY"])
 
 
 def occurrences(resource: Resource, start: datetime, end: datetime, zone: ZoneInfo) -> list[Occurrence]:

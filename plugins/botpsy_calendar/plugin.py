@@ -77,5 +77,5 @@ class CalendarPlugin(Plugin):
         for known in self.host.accounts:
             if known.name == account:
                 user = known.settings.get("email") or known.settings.get("username", "")
-                return user if "@" in user else f"{user}@{account}"
+                return user if "@" in user else ""
         return ""

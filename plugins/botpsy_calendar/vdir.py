@@ -30,12 +30,12 @@ class VdirStore(CalendarStore):
     def __init__(self, root: Path, *, name: str = "local") -> None:
         self.name = name
         self._root = root
-        self._warnings: list[str] = []
+        self._warnings: dict[str, list[str]] = {}
 
     async def calendars(self) -> Sequence[CalendarInfo]:
         """Return the calendars; with none, makes the folder ``personal``."""
         try:
-            folders = sorted(f for f in self._root.iterdir() if f.is_dir()) if self._root.exists() else []
+            folders = _visible_folders(self._root)
             if not folders:
                 personal = self._root / "personal"
                 personal.mkdir(parents=True, exist_ok=True)
@@ -50,14 +50,14 @@ class VdirStore(CalendarStore):
 
     async def resources(self, calendar: CalendarInfo, start: datetime, end: datetime) -> Sequence[Resource]:
         """Return every event that can be read; `warnings` names the files that can't."""
-        self._warnings = []
+        warnings = self._warnings[calendar.id] = []
         found: list[Resource] = []
         for path in sorted(self._folder(calendar).glob("*.ics")):
             try:
                 data = _read(path)
                 read_calendar(data)
             except (OSError, ValueError) as error:
-                self._warnings.append(f"{path.name} is not a valid calendar file ({error}); it was left out.")
+                warnings.append(f"{path.name} is not a valid calendar file ({error}); it was left out.")
                 continue
             found.append(Resource(calendar, path.name, _etag(data), data))
         return found
@@ -110,7 +110,7 @@ class VdirStore(CalendarStore):
 
     def warnings(self) -> Sequence[str]:
         """Return a sentence for each file that could not be read."""
-        return tuple(self._warnings)
+        return tuple(warning for warnings in self._warnings.values() for warning in warnings)
 
     async def _still(self, calendar: CalendarInfo, href: str, etag: str) -> None:
         if (await self.read(calendar, href)).etag != etag:
@@ -123,6 +123,13 @@ class VdirStore(CalendarStore):
         if Path(href).name != href or not href.endswith(".ics"):
             raise StoreProblem(f"{href!r} is not the name of an event's file.")
         return self._folder(calendar) / href
+
+
+def _visible_folders(root: Path) -> list[Path]:
+    """Return a root's calendars; a hidden folder, such as ``.git``, is none."""
+    if not root.exists():
+        return []
+    return sorted(f for f in root.iterdir() if f.is_dir() and not f.name.startswith("."))
 
 
 def _display_name(folder: Path) -> str:

@@ -111,8 +111,10 @@ async def test_an_event_made_there_meanwhile_is_not_written_over(
 
 async def test_a_wrong_password_in_use_changes_nothing(tmp_path: Path, server: RadicaleServer) -> None:
     async with opened(tmp_path, server.url, server, secret="wrong") as world:
+        outcome = await world.do("list_events", when="tomorrow")
+        assert "does not accept the user name or password" in outcome.text
         with pytest.raises(ToolError, match="user name or password"):
-            await world.do("list_events", when="tomorrow")
+            await world.propose("create_event", title="Review", when="tomorrow at 15:00")
 
 
 async def test_a_server_that_went_away_is_named_and_the_write_is_known_not_to_have_happened(

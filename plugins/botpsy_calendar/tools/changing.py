@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from botpsy_calendar.diary import Diary, describe
 from botpsy_calendar.duration import find_duration
-from botpsy_calendar.editing import Change, changed, new_end, without_occurrence
+from botpsy_calendar.editing import Change, changed, new_end, stands_alone, without_occurrence
 from botpsy_calendar.ics import Occurrence
 from botpsy_calendar.moments import (
     Precision,
@@ -64,7 +64,9 @@ class ChangeEvent(Tool[ChangeEventArguments]):
     async def propose(self, arguments: ChangeEventArguments, context: Context) -> Proposal:
         """Find the event, resolve its new time, freeze its new text."""
         hint = _TARGET.split(context.words, maxsplit=1)[0] if arguments.to else context.words
-        event = await which(self._diary, arguments.event, hint, context)
+        # A span cut too long holds the new day as well: "the dentist to Friday".
+        named = _TARGET.split(arguments.event, maxsplit=1)[0].strip() if arguments.to else ""
+        event = await which(self._diary, named or arguments.event, hint, context)
         length = find_duration(arguments.duration or "")
         start, end = await self._new_time(arguments, event, length, context)
         title = _new_title(arguments, event, context)
@@ -172,7 +174,9 @@ class DeleteEvent(Tool[DeleteEventArguments]):
     async def propose(self, arguments: DeleteEventArguments, context: Context) -> Proposal:
         """Find the event and freeze what will be left of it."""
         event = await which(self._diary, arguments.event, context.words, context)
-        series = bool(event.recurrence_id)
+        if day := _day_in(context.words, context):
+            _demand_day([event], day, arguments.event, context)
+        series = bool(event.recurrence_id) and not stands_alone(event)
         whole = series and _WHOLE_SERIES.search(f"{arguments.event} {context.words}") is not None
         calendar = event.resource.calendar
         lines = [
@@ -223,18 +227,37 @@ async def which(diary: Diary, words: str, hint: str, context: Context) -> Occurr
     A day in the words, else in `hint` (the part of the sentence that speaks of the event), decides
     between several.
     """
-    day = _day_in(words, context) or _day_in(hint, context)
+    own_day = _day_in(words, context)
+    day = own_day or _day_in(hint, context)
     found: list[Occurrence] = []
     if day is not None:
         found = await diary.find(words, context, day.start, later(day.start, _span(day)))
     if not found:
         found = await diary.find(words, context)
+    if own_day is not None:
+        _demand_day(found, own_day, words, context)
     if not found:
         raise ToolError(f"No event in the calendar fits {words!r}; ask the person which one is meant.")
     if len(found) > 1:
         rows = [f"{describe(o)} [{context.references.name('event', o.key)}]" for o in found[:_MOST_NAMED]]
         raise ToolError("Several events fit; ask the person which one is meant: " + "; ".join(rows))
     return found[0]
+
+
+def _demand_day(found: list[Occurrence], day: When, words: str, context: Context) -> None:
+    """Raise `ToolError` where what was found is on another day than the one that was said."""
+    if found and not _named_by_id(words, context) and not _on(found, day):
+        rows = [f"{describe(o)} [{context.references.name('event', o.key)}]" for o in found[:_MOST_NAMED]]
+        raise ToolError(f"Nothing fits {words!r} then; ask the person about: " + "; ".join(rows))
+
+
+def _named_by_id(words: str, context: Context) -> bool:
+    return any(context.references.key("event", name) for name in re.findall(r"\be\d+\b", words.lower()))
+
+
+def _on(events: list[Occurrence], day: When) -> bool:
+    until = later(day.start, _span(day))
+    return any(event.start < until and event.end >= day.start for event in events)
 
 
 def _span(day: When) -> timedelta:

@@ -38,6 +38,7 @@ from botpsy_tui.plugin import (
 )
 
 _ADDRESS = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
+_ADDRESS_LIKE = re.compile(r"[^\s<>()\[\],;:\"“”]+@[^\s<>()\[\],;:\"“”]+")
 _WANTS_A_SLOT = re.compile(r"\b(free|slot|available|when i(?:'m| am| have| can)|find (?:a )?time)\b")
 _BEFORE_A_PLACE = re.compile(r"(?:\b(?:at|in|location|place|venue)|@)[:\s]*(?:the\s+)?$", re.IGNORECASE)
 _BEFORE_A_NAME = re.compile(r"\b(?:with|invite|and|meet|see)\s+$", re.IGNORECASE)
@@ -94,7 +95,7 @@ class CreateEvent(Tool[CreateEventArguments]):
             raise ToolError(
                 f"{arguments.when!r} names no day or time; say one, such as a weekday and an hour."
             )
-        attendees = list(dict.fromkeys(_ADDRESS.findall(arguments.attendees or "")))
+        attendees = _addresses(arguments.attendees or "", context.words)
         time = await self._time(when, length, bool(attendees), context)
         place = _place(arguments, context)
         organizer = self._organizer(calendar.account)
@@ -182,7 +183,9 @@ class CreateEvent(Tool[CreateEventArguments]):
                 warnings.append("This is in the past.")
             clashes = await self._diary.clashes(time.start, time.end, context)
             warnings += [for_display(f"Clashes with {describe(clash)}") for clash in clashes[:5]]
-        if attendees and not calendar.schedules:
+        warnings += [for_display(warning) for warning in self._diary.warnings]
+        sends = calendar.schedules and self._organizer(calendar.account) != ""
+        if attendees and not sends:
             warnings.append("The attendees are noted in the event; this calendar sends no invitations.")
         elif attendees:
             warnings.append(f"{calendar.account} sends the invitation to the attendees itself.")
@@ -194,10 +197,27 @@ class CreateEvent(Tool[CreateEventArguments]):
 
 def _title(said: str) -> str:
     title = " ".join(said.split()).strip(" \t'\"“”‘’„«».,;:!?")
-    if not title:
-        raise ToolError("The event needs a title; say what it is called.")
+    title = title or "Event"
     title = title[:_LONGEST_TITLE]
     return title[0].upper() + title[1:]
+
+
+def _addresses(said: str, sentence: str) -> list[str]:
+    """Return the mail addresses in the words, else those that stand right behind them in the sentence.
+
+    Raises `ToolError` for one that can't be taken letter for letter: part of an address is another
+    person's.
+    """
+    found = _ADDRESS_LIKE.findall(said)
+    at = sentence.find(said) if said.strip() and not found else -1
+    if at >= 0:
+        behind = re.match(r"[\s(<\[]*(\S+@\S+)", sentence[at + len(said) :])
+        found = _ADDRESS_LIKE.findall(behind[1]) if behind else []
+    addresses = [address.strip(".!?'’") for address in found]
+    for address in addresses:
+        if not _ADDRESS.fullmatch(address):
+            raise ToolError(f"{for_display(address)!r} is no mail address that can be invited; check it.")
+    return list(dict.fromkeys(addresses))
 
 
 def _length(arguments: CreateEventArguments, context: Context) -> timedelta | None:

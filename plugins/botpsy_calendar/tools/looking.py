@@ -181,6 +181,7 @@ class FindFreeTime(Tool[FindFreeTimeArguments]):
         else:
             rows = [f"{show_moment(slot.start)}–{slot.end:%H:%M}" for slot in slots[:_MOST_SHOWN]]
             text = "\n".join([f"Free {said}:", *rows])
+        text += "".join(f"\nNote: {warning}" for warning in self._diary.warnings)
         return Outcome(for_model(text), for_display(text))
 
 
@@ -227,4 +228,4 @@ def shown(heading: str, events: Sequence[Occurrence], warnings: Sequence[str], c
         text = f"{heading}: {'; '.join([*rows, *rest])}"
         view = "\n".join([heading, *rows, *rest])
     notes = "".join(f"\nNote: {warning}" for warning in warnings)
-    return Outcome(for_model(text), for_display(view + notes))
+    return Outcome(for_model(text + notes.replace("\n", " ")), for_display(view + notes))
