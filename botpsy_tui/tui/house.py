@@ -32,9 +32,10 @@ class ApplicationHouse:
         return model.name if model else None
 
     def model_options(self) -> Sequence[ModelOption]:
-        """Return BotPsy and the starter, the one a first start would take first."""
+        """Return what a first start can take, its own choice first; without a hub, that alone."""
         choice = first_choice()
-        names = [choice.spec, *(name for name in ("botpsy-0.8b", "starter") if name != choice.spec)]
+        others = ("botpsy-0.8b", "starter") if choice.hub_reachable else ()
+        names = [choice.spec, *(name for name in others if name != choice.spec)]
         entries = {entry.name: entry for entry in CATALOGUE}
         return [
             ModelOption(

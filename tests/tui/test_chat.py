@@ -289,6 +289,19 @@ async def test_no_model_yet_leads_through_the_choice_to_the_chat(tmp_path: Path)
         assert house.pulled == ["starter"]
 
 
+async def test_where_there_is_nothing_to_choose_the_model_is_fetched_without_a_question(
+    tmp_path: Path,
+) -> None:
+    class OneOption(FakeHouse):
+        def model_options(self):
+            return super().model_options()[1:]
+
+    house = OneOption(tmp_path, FakeSession("Hello."), installed=None)
+    async with BotPsyApp(house).run_test(size=(90, 30)) as pilot:
+        await until(pilot, lambda: pilot.app.screen.query(Composer))
+        assert house.pulled == ["starter"]
+
+
 async def test_the_card_and_the_form_fit_sixty_by_twenty(tmp_path: Path, no_grace: None) -> None:
     house = FakeHouse(tmp_path, FakeSession(MILK, "Done."))
     async with BotPsyApp(house).run_test(size=(60, 20)) as pilot:

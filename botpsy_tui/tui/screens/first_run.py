@@ -64,6 +64,8 @@ class FirstRunScreen(Screen[bool]):
         models.highlighted = next((i for i, o in enumerate(options) if o.recommended), 0)
         models.focus()
         self._say("Enter fetches the model, Esc leaves.")
+        if len(options) == 1:  # nothing to choose: the option's own words say why
+            self._pull(options[0].spec)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Fetch what was chosen."""
