@@ -60,6 +60,9 @@ class CaldavStore(CalendarStore):
             headers = {"Depth": "1", "Content-Type": "application/xml; charset=utf-8"}
             response = self._request("REPORT", _url_of(calendar), query, headers)
             _expect(response.status, self._host, 207)
+            if response.tree is None:
+                # caldav takes broken XML for an empty answer; "nothing is on" would be untrue.
+                raise StoreProblem(f"{self._host} gave an answer that is not CalDAV (broken XML).")
             return [
                 Resource(calendar, item.href, item.etag or "", item.calendar_data)
                 for item in response.parse_calendar_query()
@@ -219,10 +222,14 @@ def _dav_header(client: Any, url: str) -> str | None:
 
 def explain(error: Exception, host: str, *, writes: bool = False) -> StoreProblem:
     """Return what went wrong between us and a server as one sentence."""
+    if isinstance(error, dav_error.AuthorizationError) and error.status == 403:
+        return StoreProblem(f"{host} does not allow that; nothing was changed.")
     if isinstance(error, dav_error.AuthorizationError):
         return StoreProblem(f"{host} does not accept the user name or password; add the account again.")
     if isinstance(error, dav_error.RateLimitError):
-        return StoreProblem(f"{host} asks us to wait (too many requests); try again in a minute.")
+        seconds = error.retry_after_seconds
+        wait = "a minute" if seconds is None else f"{seconds:.0f} s"
+        return StoreProblem(f"{host} asks us to wait; nothing was changed, try again in {wait}.")
     if isinstance(error, dav_error.NotFoundError):
         return Missing(f"{host} has nothing at that address.")
     if isinstance(error, niquests.exceptions.SSLError):

@@ -94,6 +94,8 @@ def read_clock(t: Tokens, i: int, *, after_day: bool) -> tuple[Clock, int] | Non
             last, said_fully, end = second
             if said_fully or _ends_well(t, end):
                 return _range(clock, last), end
+        if not explicit and t[j + 1].kind in ("number", "nth"):
+            return None  # "from 3 to 5 December" are days
     if explicit or ((led or after_day) and _ends_well(t, j)):
         bound = {"after": "after", "before": "before", "until": "before", "till": "before"}.get(leading, "")
         return replace(clock, bound=bound), j
