@@ -81,13 +81,13 @@ class CaldavStore(CalendarStore):
 
         return await self._run(work)
 
-    async def create(self, calendar: CalendarInfo, href: str, data: str) -> None:
+    async def create(self, calendar: CalendarInfo, href: str, data: str) -> str | None:
         """Put a new object; the server refuses one that exists (``If-None-Match: *``)."""
-        await self._write("PUT", calendar, href, data, {"If-None-Match": "*"})
+        return await self._write("PUT", calendar, href, data, {"If-None-Match": "*"})
 
-    async def replace(self, calendar: CalendarInfo, href: str, data: str, etag: str) -> None:
+    async def replace(self, calendar: CalendarInfo, href: str, data: str, etag: str) -> str | None:
         """Put over an object; the server refuses one that was changed (``If-Match``)."""
-        await self._write("PUT", calendar, href, data, _if_match(etag))
+        return await self._write("PUT", calendar, href, data, _if_match(etag))
 
     async def delete(self, calendar: CalendarInfo, href: str, etag: str) -> None:
         """Delete an object; the server refuses one that was changed (``If-Match``)."""
@@ -101,13 +101,14 @@ class CaldavStore(CalendarStore):
 
     async def _write(
         self, method: str, calendar: CalendarInfo, href: str, data: str, headers: Mapping[str, str]
-    ) -> None:
-        def work() -> None:
+    ) -> str | None:
+        def work() -> str | None:
             sent = {"Content-Type": "text/calendar; charset=utf-8", **headers} if data else dict(headers)
             response = self._request(method, self._absolute(calendar, href), data, sent)
             _expect(response.status, self._host, 200, 201, 204, writes=True)
+            return response.headers.get("ETag")
 
-        await self._run(work, writes=True)
+        return await self._run(work, writes=True)
 
     async def _run(self, work: Callable[[], Result], *, writes: bool = False) -> Result:
         def explained() -> Result:

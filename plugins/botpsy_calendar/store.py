@@ -68,12 +68,12 @@ class CalendarStore(ABC):
         """Return one object. Raises `Missing`."""
 
     @abstractmethod
-    async def create(self, calendar: CalendarInfo, href: str, data: str) -> None:
-        """Write a new object. Raises `ChangedMeanwhile` where one of that name is there."""
+    async def create(self, calendar: CalendarInfo, href: str, data: str) -> str | None:
+        """Write a new object; return its ETag where the store names it. Raises `ChangedMeanwhile` where one of that name is there."""
 
     @abstractmethod
-    async def replace(self, calendar: CalendarInfo, href: str, data: str, etag: str) -> None:
-        """Write over the object that has this ETag. Raises `ChangedMeanwhile` or `Missing`."""
+    async def replace(self, calendar: CalendarInfo, href: str, data: str, etag: str) -> str | None:
+        """Write over the object that has this ETag; return the new one where it is named. Raises `ChangedMeanwhile` or `Missing`."""
 
     @abstractmethod
     async def delete(self, calendar: CalendarInfo, href: str, etag: str) -> None:

@@ -73,7 +73,7 @@ class VdirStore(CalendarStore):
             raise StoreProblem(f"The event's file {href} can't be read: {error}.") from error
         return Resource(calendar, href, _etag(data), data)
 
-    async def create(self, calendar: CalendarInfo, href: str, data: str) -> None:
+    async def create(self, calendar: CalendarInfo, href: str, data: str) -> str | None:
         """Write a new file; never over one that is there."""
         path = self._path(calendar, href)
         try:
@@ -87,8 +87,9 @@ class VdirStore(CalendarStore):
             raise ChangedMeanwhile(f"There is an event {href} already; nothing was written.") from None
         except OSError as error:
             raise _cannot_write(path, error) from error
+        return _etag(data)
 
-    async def replace(self, calendar: CalendarInfo, href: str, data: str, etag: str) -> None:
+    async def replace(self, calendar: CalendarInfo, href: str, data: str, etag: str) -> str | None:
         """Write over a file that is as it was read."""
         await self._still(calendar, href, etag)
         path = self._path(calendar, href)
@@ -97,6 +98,7 @@ class VdirStore(CalendarStore):
             _sync_folder(path.parent)
         except OSError as error:
             raise _cannot_write(path, error) from error
+        return _etag(data)
 
     async def delete(self, calendar: CalendarInfo, href: str, etag: str) -> None:
         """Delete a file that is as it was read."""

@@ -112,6 +112,23 @@ async def test_broken_files_of_every_calendar_are_named(tmp_path: Path) -> None:
     assert [warning[:5] for warning in store.warnings()] == ["a.ics", "b.ics"]
 
 
+async def test_undo_knows_its_own_write_by_the_etag_that_the_write_gave(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = VdirStore.create
+
+    async def create_and_be_overtaken(self: VdirStore, calendar: Any, href: str, data: str) -> str | None:
+        etag = await original(self, calendar, href, data)
+        path = world.personal / href
+        path.write_text(path.read_text().replace("Lunch", "Brunch"))
+        return etag
+
+    monkeypatch.setattr(VdirStore, "create", create_and_be_overtaken)
+    outcome = await world.do("create_event", title="Lunch", when="tomorrow at noon")
+    with pytest.raises(ToolError, match="changed"):
+        await world.undo("create_event", outcome)
+
+
 @pytest.mark.parametrize("etag", ["", 'W/"1"'])
 async def test_without_an_exact_version_nothing_is_written_over(etag: str) -> None:
     store = CaldavStore(Account("work", "caldav", {"url": "http://127.0.0.1:9/"}), lambda _account: "")

@@ -318,9 +318,9 @@ def _target(event: Occurrence) -> dict[str, str]:
 async def _replace(diary: Diary, proposal: Proposal, *, undo: str) -> Outcome:
     calendar = await diary.calendar_with_id(str(proposal.payload["calendar"]))
     store, href = diary.store_of(calendar), str(proposal.payload["href"])
-    await store.replace(calendar, href, str(proposal.payload["data"]), str(proposal.payload["etag"]))
+    etag = await store.replace(calendar, href, str(proposal.payload["data"]), str(proposal.payload["etag"]))
     text = f"{proposal.payload['said']}."
-    back = await written(store, calendar, href, before=str(proposal.payload["before"]))
+    back = await written(store, calendar, href, etag, before=str(proposal.payload["before"]))
     return Outcome(for_model(text), for_display(text), Undo(undo, back), complete=True)
 
 

@@ -132,9 +132,9 @@ class CreateEvent(Tool[CreateEventArguments]):
         calendar = await self._diary.calendar_with_id(str(proposal.payload["calendar"]))
         store = self._diary.store_of(calendar)
         href = str(proposal.payload["href"])
-        await store.create(calendar, href, str(proposal.payload["data"]))
+        etag = await store.create(calendar, href, str(proposal.payload["data"]))
         text = f"{proposal.payload['said']}."
-        undo = Undo("Delete the event again", await written(store, calendar, href, before=None))
+        undo = Undo("Delete the event again", await written(store, calendar, href, etag, before=None))
         return Outcome(text, for_display(text), undo, complete=True)
 
     async def undo(self, undo: Undo, context: Context) -> Outcome:

@@ -6,13 +6,18 @@ from botpsy_tui.plugin import Json, Outcome, ToolError, Undo
 
 
 async def written(
-    store: CalendarStore, calendar: CalendarInfo, href: str, *, before: str | None
+    store: CalendarStore, calendar: CalendarInfo, href: str, etag: str | None, *, before: str | None
 ) -> dict[str, Json]:
-    """Return what `undo_write` needs, right after a write. `before`: the text that stood there, if any."""
-    try:
-        etag: str | None = (await store.read(calendar, href)).etag
-    except StoreProblem:
-        etag = None
+    """Return what `undo_write` needs, right after a write that gave `etag`.
+
+    A server that names none with its answer (RFC 4791 §5.3.4 allows that) is asked for it.
+    `before`: the text that stood there, if any.
+    """
+    if etag is None:
+        try:
+            etag = (await store.read(calendar, href)).etag
+        except StoreProblem:
+            etag = None
     return {"calendar": calendar.id, "href": href, "before": before, "etag": etag}
 
 
