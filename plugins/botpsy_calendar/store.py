@@ -69,11 +69,17 @@ class CalendarStore(ABC):
 
     @abstractmethod
     async def create(self, calendar: CalendarInfo, href: str, data: str) -> str | None:
-        """Write a new object; return its ETag where the store names it. Raises `ChangedMeanwhile` where one of that name is there."""
+        """Write a new object; return its ETag where the store names it.
+
+        Raises `ChangedMeanwhile` where one of that name is there.
+        """
 
     @abstractmethod
     async def replace(self, calendar: CalendarInfo, href: str, data: str, etag: str) -> str | None:
-        """Write over the object that has this ETag; return the new one where it is named. Raises `ChangedMeanwhile` or `Missing`."""
+        """Write over the object that has this ETag; return the new one where it is named.
+
+        Raises `ChangedMeanwhile` or `Missing`.
+        """
 
     @abstractmethod
     async def delete(self, calendar: CalendarInfo, href: str, etag: str) -> None:
