@@ -1,8 +1,10 @@
 """Puts the rooms together: settings, plugins and their tools, the journal, the model."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -98,16 +100,14 @@ class Application:
 
     async def load_session(self) -> Session:
         """Load the chosen model. Takes seconds. Raises `EngineError` or `ModelProblem`."""
-        from botpsy_tui.engine.local import LocalSession  # loads llama.cpp
-        from botpsy_tui.engine.runtime import ContextSettings
-
         model = self.chosen_model()
         if model is None:
             raise EngineError("There is no model yet; `botpsy model pull` fetches one.")
         engine = self.settings.engine
-        return await LocalSession.load(
+        local = await asyncio.to_thread(import_module, "botpsy_tui.engine.local")  # loads llama.cpp
+        return await local.LocalSession.load(
             model.path,
-            ContextSettings(engine.context, engine.threads),
+            local.ContextSettings(engine.context, engine.threads),
             quantisation=model.quantisation,
         )
 

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 import caldav
-import niquests
-from caldav.lib import error as dav_error
 
 from botpsy_calendar.store import (
     CalendarInfo,
@@ -223,6 +221,9 @@ def _dav_header(client: Any, url: str) -> str | None:
 
 def explain(error: Exception, host: str, *, writes: bool = False) -> StoreProblem:
     """Return what went wrong between us and a server as one sentence."""
+    import niquests  # a third of a second, and a person without a server never needs it
+    from caldav.lib import error as dav_error
+
     if isinstance(error, dav_error.AuthorizationError) and error.status == 403:
         return StoreProblem(f"{host} does not allow that; nothing was changed.")
     if isinstance(error, dav_error.AuthorizationError):

@@ -74,7 +74,8 @@ class ChatScreen(Screen[None]):
         for notice in self._house.notices:
             self.query_one(ConversationLog).mount(Notice(notice))
         self.set_interval(0.25, self._offer_focus)
-        self._load()
+        # The first frame comes before the model: even importing the engine takes a moment.
+        self.call_after_refresh(self._load)
 
     @property
     def _log(self) -> ConversationLog:

@@ -1,6 +1,7 @@
 """The card of one call: what it will do, who decides, what came of it."""
 
 import asyncio
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Button, Input, Static
 
-from botpsy_tui.approval import Approve, Decision, Edit, Question, Reject, Stop
+from botpsy_tui.approval import Approve, Decision, Edit, Question, Reject
 from botpsy_tui.plugin import Proposal, Risk, for_display
 
 GRACE_SECONDS = 0.5
@@ -27,6 +28,8 @@ _RISKS = {
     Risk.SEND: ("sends", "magenta"),
     Risk.DESTRUCTIVE: ("deletes", "red"),
 }
+
+_STATE_STYLES = {"✓": "bold green", "✗": "bold red", "?": "bold yellow"}
 
 
 class CardButton(Button, can_focus=False):
@@ -55,7 +58,10 @@ class CallCard(Vertical, can_focus=True):
         self.proposal = proposal
         self.question: Question | None = None
         self._answer: asyncio.Future[Decision] | None = None
+        self.draft: Mapping[str, Any] | None = None
+        """What the person last put into the form, where it could not be taken."""
         self._focused_at = 0.0
+        self._asked_at = 0.0
         self._details = False
         self._result = ""
         self._state = "proposed"
@@ -88,9 +94,12 @@ class CallCard(Vertical, can_focus=True):
         self._redraw()
 
     def ask(self, question: Question, answer: "asyncio.Future[Decision]") -> None:
-        """Begin to wait for the person."""
+        """Begin to wait for the person; the grace begins anew, since what is shown may have changed."""
         self.question, self._answer, self.proposal = question, answer, question.proposal
-        self.show_state(for_display(question.problem) if question.problem else "waiting for you")
+        self._asked_at = time.monotonic()
+        if not question.problem:
+            self.draft = None
+        self.show_state("waiting for you", question.problem)
 
     def show_state(self, state: str, result: str = "") -> None:
         """Show where the call stands, and what came of it."""
@@ -100,28 +109,33 @@ class CallCard(Vertical, can_focus=True):
     def withdraw(self) -> None:
         """Nobody waits for a decision any more."""
         self._answer = None
+        self.remove_class("-rejecting")
         self.show_state("not run")
 
     # -- deciding
 
     def on_focus(self) -> None:
         """Begin the time of grace."""
+        self.begin_grace()
+
+    def begin_grace(self) -> None:
+        """For a moment keys decide nothing."""
         self._focused_at = time.monotonic()
 
     def action_approve(self) -> None:
         """Say yes to what is shown."""
-        self._decide(Approve(self.proposal.digest))
+        if self._settled:
+            self._approve()
 
     def action_edit(self) -> None:
         """Open the form."""
-        if self.waits and self._settled:
-            self.post_message(self.EditWanted(self))
+        if self._settled:
+            self._edit()
 
     def action_reject(self) -> None:
         """Ask for the reason."""
-        if self.waits and self._settled:
-            self.add_class("-rejecting")
-            self.query_one(".reason", Input).focus()
+        if self._settled:
+            self._reject()
 
     def action_details(self) -> None:
         """Show or hide everything."""
@@ -130,11 +144,8 @@ class CallCard(Vertical, can_focus=True):
 
     def edited(self, arguments: Mapping[str, Any]) -> None:
         """Take what the form gave."""
+        self.draft = arguments
         self._resolve(Edit(arguments))
-
-    def stop(self) -> None:
-        """Say no, and end the turn."""
-        self._resolve(Stop())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Send the rejection with its reason."""
@@ -150,26 +161,37 @@ class CallCard(Vertical, can_focus=True):
             self.focus()
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
-        """Do what the mouse pressed."""
+        """Do what the mouse pressed; a card that has only just appeared under it decides nothing."""
         event.stop()
-        self._focused_at = 0.0
-        match event.button.name:
-            case "approve":
-                self.action_approve()
-            case "edit":
-                self.action_edit()
-            case "reject":
-                self.action_reject()
-            case _:
-                self.action_details()
+        if event.button.name == "details":
+            self.action_details()
+        elif time.monotonic() - self._asked_at >= GRACE_SECONDS:
+            match event.button.name:
+                case "approve":
+                    self._approve()
+                case "edit":
+                    self._edit()
+                case _:
+                    self._reject()
 
     @property
     def _settled(self) -> bool:
-        return time.monotonic() - self._focused_at >= GRACE_SECONDS
+        """True where a key can be meant for what is shown now."""
+        since = max(self._focused_at, self._asked_at)
+        return self.waits and time.monotonic() - since >= GRACE_SECONDS and not self.has_class("-rejecting")
 
-    def _decide(self, decision: Decision) -> None:
-        if self._settled:
-            self._resolve(decision)
+    def _approve(self) -> None:
+        self._resolve(Approve(self.proposal.digest))
+
+    def _edit(self) -> None:
+        self.begin_grace()  # the form takes a moment to open, and the keys until then are meant for it
+        if self.waits:
+            self.post_message(self.EditWanted(self))
+
+    def _reject(self) -> None:
+        if self.waits:
+            self.add_class("-rejecting")
+            self.query_one(".reason", Input).focus()
 
     def _resolve(self, decision: Decision) -> None:
         if self._answer is not None and not self._answer.done():
@@ -180,10 +202,15 @@ class CallCard(Vertical, can_focus=True):
     def _redraw(self) -> None:
         self.set_class(self.waits, "-waits")
         self._summary.update(self._preview())
-        state = Text(for_display(self._state), style="bold" if self.waits else "dim")
+        state = Text.assemble((for_display(self._state), self._state_style()))
         if self._result:
-            state.append("\n" + for_display(self._result), style="not dim not bold")
+            state.append("\n" + for_display(self._result))
         self._footer.update(state)
+
+    def _state_style(self) -> str:
+        if self.waits:
+            return "bold"
+        return next((style for mark, style in _STATE_STYLES.items() if self._state.startswith(mark)), "dim")
 
     def _preview(self) -> Table:
         preview = self.proposal.preview
@@ -192,12 +219,12 @@ class CallCard(Vertical, can_focus=True):
         table.add_column(no_wrap=True, style="dim")
         table.add_column(ratio=1, overflow="fold")
         badge = Text(f" {word} ", style=f"not dim bold reverse {colour}")
-        table.add_row(badge, Text(preview.title, style="bold"))
+        table.add_row(badge, Text(for_display(preview.title), style="bold"))
         for line in preview.lines:
             value = Text(for_display(line.value))
             if line.before is not None:
                 value = Text.assemble((for_display(line.before), "dim strike"), " → ", value)
-            table.add_row(Text(line.label), value)
+            table.add_row(Text(for_display(line.label)), value)
         for warning in preview.warnings:
             table.add_row(
                 Text("!", style="bold yellow", justify="right"), Text(for_display(warning), "yellow")
@@ -211,4 +238,5 @@ class CallCard(Vertical, can_focus=True):
         table.add_row(Text("digest"), Text(self.proposal.digest))
         for kind, values in (("argument", self.proposal.arguments), ("payload", self.proposal.payload)):
             for name, value in values.items():
-                table.add_row(Text(f"{kind} {name}"), Text(for_display(str(value))))
+                shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                table.add_row(Text(for_display(f"{kind} {name}")), Text(for_display(shown)))
