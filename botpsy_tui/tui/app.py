@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from botpsy_tui.tui.ports import House
 from botpsy_tui.tui.screens.chat import ChatScreen
 from botpsy_tui.tui.screens.first_run import FirstRunScreen
+from botpsy_tui.tui.theme import THEME
 
 
 class BotPsyApp(App[None]):
@@ -29,6 +30,8 @@ class BotPsyApp(App[None]):
 
     def on_mount(self) -> None:
         """Open the chat, or the choice of a model where there is none."""
+        self.register_theme(THEME)
+        self.theme = THEME.name
         if self.house.installed_model() is None:
             self.push_screen(FirstRunScreen(self.house), self._after_first_run)
         else:
@@ -39,6 +42,10 @@ class BotPsyApp(App[None]):
             self.push_screen(ChatScreen(self.house))
         else:
             self.exit()
+
+    async def on_unmount(self) -> None:
+        """Close the house, also where the chat was never reached."""
+        await self.house.close()
 
     def action_help(self) -> None:
         """Show or hide the panel of keys."""
@@ -52,7 +59,7 @@ class BotPsyApp(App[None]):
 
     def get_system_commands(self, screen: Any) -> Any:
         """Add the chat's own commands to the palette."""
-        yield from super().get_system_commands(screen)
+        yield from (c for c in super().get_system_commands(screen) if c.title not in ("Quit", "Screenshot"))
         if isinstance(screen, ChatScreen):
             yield from screen.palette_commands()
 

@@ -27,8 +27,8 @@ class ChatApprover:
     async def decide(self, question: Question) -> Decision:
         """Wait for the person."""
         answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        await self._desk.ask(question, answer)
         try:
+            await self._desk.ask(question, answer)
             return await answer
         except asyncio.CancelledError:
             self._desk.withdraw(question)

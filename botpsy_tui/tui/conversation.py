@@ -1,5 +1,7 @@
 """Shows a turn as it happens: each event of the assistant changes the log or the status line."""
 
+from contextlib import aclosing
+
 from botpsy_tui.agent.events import (
     CallDecided,
     CallFailed,
@@ -17,7 +19,7 @@ from botpsy_tui.plugin import Proposal
 from botpsy_tui.tui.ports import Assistant
 from botpsy_tui.tui.widgets.card import CallCard
 from botpsy_tui.tui.widgets.log import ConversationLog
-from botpsy_tui.tui.widgets.messages import AnswerMessage, Notice, Reasoning
+from botpsy_tui.tui.widgets.messages import AnswerMessage, Notice, Reasoning, sentence_of
 from botpsy_tui.tui.widgets.status import StatusLine
 
 _ENDS = {
@@ -47,7 +49,7 @@ class Conversation:
         try:
             await self._assistant.prepare()
         except Exception as error:  # noqa: BLE001 - shown, and the first turn will say it again
-            await self._log.add(Notice(str(error), error=True))
+            await self._log.add(Notice(sentence_of(error), error=True))
 
     async def answer(self, words: str) -> None:
         """Run one turn, to its end."""
@@ -55,9 +57,16 @@ class Conversation:
         self._cards.clear()
         self._status.state = "thinking …"
         try:
-            async for event in self._assistant.turn(words):
-                await self._show(event)
+            async with aclosing(self._assistant.turn(words)) as events:
+                async for event in events:
+                    await self._show(event)
+        except Exception as error:  # noqa: BLE001 - whatever broke, the chat goes on, with one sentence
+            await self._end_answer()
+            await self._log.add(Notice(sentence_of(error), error=True))
         finally:
+            for card in self._cards.values():
+                if card.waits:
+                    card.withdraw()
             await self._end_answer()
             self.running = False
             self._status.state = "ready"

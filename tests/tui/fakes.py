@@ -46,7 +46,7 @@ class FakeHouse:
 
     def model_options(self) -> Sequence[ModelOption]:
         return [
-            ModelOption("botpsy-0.8b", "BotPsy 0.8B, 530 MB", "The hub can't be reached."),
+            ModelOption("botpsy-0.8b", "BotPsy 0.8B, 530 MB", "The smallest; quick on an old laptop."),
             ModelOption("starter", "Starter, 1.1 GB", "Calls tools well for its size.", recommended=True),
         ]
 

@@ -3,12 +3,13 @@
 import asyncio
 import os
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 from textual.pilot import Pilot
 
-from botpsy_tui.engine.types import ToolCall
+from botpsy_tui.engine.types import Finished, ModelInfo, Request, SessionEvent, Statistics, ToolCall
 from botpsy_tui.plugin import Context, Line, Outcome, Preview, Proposal, Risk, Tool
 from botpsy_tui.tui import BotPsyApp
 from tests.agent.fakes import FakeSession
@@ -28,6 +29,18 @@ PREVIEW = Preview(
     ),
     ("The attendees are noted in the event; this calendar sends no invitations.",),
 )
+
+LIKELY = Statistics(1240, 64, 48, 0.9, 2.6, 1288, 8192)
+
+
+class LikelySession(FakeSession):
+    """A `FakeSession` with the name and the numbers of a small model on a laptop."""
+
+    info = ModelInfo("BotPsy 0.8B", "qwen35", "Q4_K_M", 8192, "qwen-xml", calls_tools=True)
+
+    async def stream(self, request: Request) -> AsyncIterator[SessionEvent]:
+        async for event in super().stream(request):
+            yield Finished("end", LIKELY) if isinstance(event, Finished) else event
 
 
 class EventArguments(BaseModel):
@@ -56,11 +69,13 @@ class EventTool(Tool[EventArguments]):
 
 def save(pilot: Pilot[None], name: str) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
+    for field in pilot.app.screen.query("Input, TextArea"):
+        field.cursor_blink = False  # type: ignore[attr-defined]
     (FOLDER / f"{name}.svg").write_text(pilot.app.export_screenshot(title="BotPsy"), encoding="utf-8")
 
 
 async def the_chat(folder: Path) -> None:
-    session = FakeSession(
+    session = LikelySession(
         "You have **Standup** at 10:00 and **Lunch with Tom** at 12:30.", ToolCall("create_event", {})
     )
     house = FakeHouse(folder, session, EventTool())

@@ -28,7 +28,7 @@ from botpsy_tui.tui.screens.edit import EditScreen
 from botpsy_tui.tui.widgets.card import CallCard
 from botpsy_tui.tui.widgets.composer import Composer
 from botpsy_tui.tui.widgets.log import ConversationLog
-from botpsy_tui.tui.widgets.messages import Notice, PersonMessage
+from botpsy_tui.tui.widgets.messages import Notice, PersonMessage, sentence_of
 from botpsy_tui.tui.widgets.status import StatusLine
 
 QUIET_SECONDS = 1.0
@@ -44,6 +44,10 @@ Nothing happens before you have seen it and said yes.
 Enter sends · Ctrl+J new line · Esc stops · Ctrl+P commands · F1 keys · Ctrl+Q ends"""
 
 
+def _greeting() -> Static:
+    return Static(Text(_GREETING), markup=False, id="greeting")
+
+
 class ChatScreen(Screen[None]):
     """The conversation with the assistant."""
 
@@ -51,20 +55,23 @@ class ChatScreen(Screen[None]):
         Binding("escape", "stop", "Stop", tooltip="Stop the model; what was said stays"),
         Binding("ctrl+g", "decide", "Decide", tooltip="Go to the call that waits", priority=True),
         Binding("ctrl+y", "copy", "Copy answer", tooltip="Copy the last answer", priority=True),
-        Binding("ctrl+c", "interrupt", "Stop or copy", show=False, priority=True),
+        Binding("ctrl+c", "interrupt", "Stop or copy", tooltip="Stop, or copy the selection", priority=True),
+        Binding("pageup", "page(-1)", "Page up", tooltip="Scroll the conversation", priority=True),
+        Binding("pagedown", "page(1)", "Page down", tooltip="Scroll the conversation", priority=True),
     ]
 
     def __init__(self, house: House) -> None:
         super().__init__()
         self._house = house
         self._session: Session | None = None
-        self._waiting: list[str] = []
+        self._last_key_at = -1000.0
+        self._waiting: list[PersonMessage] = []
         self.conversation: Conversation | None = None
 
     def compose(self) -> ComposeResult:
         """Log, composer, status."""
         with ConversationLog(id="log"):
-            yield Static(Text(_GREETING), markup=False, id="greeting")
+            yield _greeting()
         yield Composer(History(data_folder() / "history"))
         yield StatusLine()
 
@@ -95,8 +102,8 @@ class ChatScreen(Screen[None]):
         try:
             self._session = await self._house.load_session()
         except Exception as error:  # noqa: BLE001 - whatever it is, the person gets its sentence
-            self._status.state = "no model"
-            await self._log.add(Notice(str(error), error=True))
+            self._status.state = "no model; /new tries again"
+            await self._log.add(Notice(sentence_of(error), error=True))
             return
         self._status.show_model(self._session.info)
         if not self._session.info.calls_tools:
@@ -114,9 +121,11 @@ class ChatScreen(Screen[None]):
         if not self._waiting:
             self._status.state = "getting ready …"
             await conversation.prepare()
-        self._status.state = "ready"
+            self._status.state = "ready"
         while self._waiting:
-            await conversation.answer(self._waiting.pop(0))
+            message = self._waiting.pop(0)
+            message.begin()
+            await conversation.answer(message.words)
 
     # -- what the person says
 
@@ -126,8 +135,9 @@ class ChatScreen(Screen[None]):
             await self.run_command(event.words)
             return
         self.query("#greeting").remove()
-        self._waiting.append(event.words)
-        await self._log.add(PersonMessage(event.words))
+        message = PersonMessage(event.words, waiting=self.conversation is None or self._turns_running)
+        self._waiting.append(message)
+        await self._log.add(message)
         if self.conversation is not None and not self._turns_running:
             self._run_turns(self.conversation)
 
@@ -152,19 +162,30 @@ class ChatScreen(Screen[None]):
                 rows = [f"/{c.name:<6} {c.description}" for c in COMMANDS]
                 await self._log.add(Notice("\n".join([*rows, "F1 shows all keys."])))
             case "new":
-                await self._new()
+                self._new()
             case "copy":
                 self.action_copy()
             case _:
                 self.app.exit()
 
+    @work(exclusive=True, group="new", exit_on_error=False)
     async def _new(self) -> None:
-        self.action_stop()
+        """Begin anew, once the running turn has ended: a model does one thing at a time."""
         self._waiting.clear()
-        await self._log.remove_children()
+        self.action_stop()
+        self.conversation = None  # what is said from here on belongs to the new one
+        turns = [worker.wait() for worker in self.workers if worker.group == "turns" and worker.is_running]
+        await asyncio.gather(*turns, return_exceptions=True)
+        for child in list(self._log.children):
+            if child not in self._waiting:
+                await child.remove()
+        if not self._waiting:
+            await self._log.add(_greeting())
+        await self._log.add(Notice("A new conversation."))
         if self._session is not None:
             self._begin_conversation(self._session)
-        await self._log.add(Notice("A new conversation."))
+        elif not any(worker.group == "model" and worker.is_running for worker in self.workers):
+            self._load()
 
     def palette_commands(self) -> Iterator[SystemCommand]:
         """Give the slash commands to the palette."""
@@ -200,17 +221,20 @@ class ChatScreen(Screen[None]):
         composer = self.query_one(Composer)
         if card is None:
             self._status.waiting = False
-            if self.focused is None or (isinstance(self.focused, CallCard)):
+            if self.focused is None or _card_of(self.focused) is not None:
                 composer.focus()
             return
-        quiet = time.monotonic() - composer.last_key_at >= QUIET_SECONDS
-        if self.focused is composer and not composer.text and quiet:
+        quiet = time.monotonic() - max(composer.last_key_at, self._last_key_at) >= QUIET_SECONDS
+        if _card_of(self.focused) not in (None, card):
+            composer.focus()  # a card that has been decided; the next one is offered when it is quiet
+        elif self.focused in (composer, None) and not composer.text and quiet and self.is_current:
             card.focus()
-        self._status.waiting = self.focused is composer
+        self._status.waiting = _card_of(self.focused) is not card
 
     def action_decide(self) -> None:
         """Go to the call that waits."""
-        if (card := self._waiting_card()) is not None:
+        card = self._waiting_card()
+        if card is not None and self.is_current and _card_of(self.focused) is not card:
             card.focus()
             card.scroll_visible()
 
@@ -223,15 +247,31 @@ class ChatScreen(Screen[None]):
         def take(arguments: Any) -> None:
             if arguments is not None:
                 card.edited(arguments)
-            card.focus()
+            card.begin_grace()
 
-        self.app.push_screen(EditScreen(card.question), take)
+        self.app.push_screen(EditScreen(card.question, card.draft), take)
+
+    def on_screen_resume(self) -> None:
+        """Back from the form or the palette: keys meant for those decide nothing here."""
+        if isinstance(self.focused, CallCard):
+            self.focused.begin_grace()
 
     def _after_deciding(self) -> None:
-        if isinstance(self.focused, CallCard):
+        if _card_of(self.focused) is not None:
             self.query_one(Composer).focus()
 
     # -- keys
+
+    def on_key(self) -> None:
+        """Note when a key came that the composer did not take."""
+        self._last_key_at = time.monotonic()
+
+    def action_page(self, direction: int) -> None:
+        """Scroll the conversation by a page."""
+        if direction < 0:
+            self._log.scroll_page_up()
+        else:
+            self._log.scroll_page_down()
 
     def action_stop(self) -> None:
         """Stop the running turn."""
@@ -256,12 +296,11 @@ class ChatScreen(Screen[None]):
             self.notify("There is no answer to copy yet.", markup=False)
 
     async def on_unmount(self) -> None:
-        """Free the model and close the house."""
+        """Free the model."""
         if self.conversation is not None:
             self.conversation.stop()
         if self._session is not None:
             await self._session.close()
-        await self._house.close()
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
         """Look up what lies under the mouse; a press while Markdown is rebuilt finds nothing."""
@@ -269,3 +308,10 @@ class ChatScreen(Screen[None]):
             return super().get_widget_and_offset_at(x, y)
         except Exception:  # noqa: BLE001 - Textual 8.2.8 lets any error of a half-built widget through
             return None, None
+
+
+def _card_of(widget: Widget | None) -> CallCard | None:
+    """Return the card that a widget is, or is part of."""
+    while widget is not None and not isinstance(widget, CallCard):
+        widget = widget.parent if isinstance(widget.parent, Widget) else None
+    return widget

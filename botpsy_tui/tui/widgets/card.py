@@ -71,13 +71,13 @@ class CallCard(Vertical, can_focus=True):
     def compose(self) -> ComposeResult:
         """The preview, a place for a reason, and buttons for the mouse."""
         yield self._summary
+        yield self._footer
         yield Input(placeholder="Why not? Enter sends, also with nothing; Esc goes back", classes="reason")
         with Horizontal(classes="card-buttons"):
             yield CardButton("Approve (y)", name="approve", compact=True)
             yield CardButton("Edit (e)", name="edit", compact=True)
             yield CardButton("Reject (n)", name="reject", compact=True)
             yield CardButton("Details (d)", name="details", compact=True)
-        yield self._footer
 
     def on_mount(self) -> None:
         """Draw it."""
@@ -218,7 +218,7 @@ class CallCard(Vertical, can_focus=True):
         table = Table.grid(padding=(0, 1), expand=True)
         table.add_column(no_wrap=True, style="dim")
         table.add_column(ratio=1, overflow="fold")
-        badge = Text(f" {word} ", style=f"not dim bold reverse {colour}")
+        badge = Text.assemble((f" {word} ", f"not dim bold reverse {colour}"))
         table.add_row(badge, Text(for_display(preview.title), style="bold"))
         for line in preview.lines:
             value = Text(for_display(line.value))

@@ -6,16 +6,21 @@ from textual.widget import Widget
 MOST_MOUNTED = 60
 """Older messages leave the screen: the number of widgets is what makes a chat slow."""
 
+WAITING = "-waiting"
+"""The class of a message whose turn has not come; what happens before stands above it."""
+
 
 class ConversationLog(VerticalScroll, can_focus=False):
     """The messages of the conversation, oldest first."""
 
     async def add(self, widget: Widget) -> None:
         """Show a message at the end."""
-        await self.mount(widget)
+        waiting = next((child for child in self.children if child.has_class(WAITING)), None)
+        await self.mount(widget, before=None if widget.has_class(WAITING) else waiting)
         surplus = len(self.children) - MOST_MOUNTED
         for old in list(self.children)[: max(surplus, 0)]:
-            await old.remove()
+            if old is not widget:
+                await old.remove()
         self.follow()
 
     def follow(self) -> None:

@@ -8,6 +8,7 @@ from textual.widgets import Collapsible, Markdown, Static
 from textual.widgets.markdown import MarkdownStream
 
 from botpsy_tui.plugin import for_display
+from botpsy_tui.tui.widgets.log import WAITING
 
 
 class PersonMessage(Static):
@@ -15,7 +16,17 @@ class PersonMessage(Static):
 
     def __init__(self, words: str, *, waiting: bool = False) -> None:
         super().__init__(Text(for_display(words)), markup=False, classes="person")
-        self.set_class(waiting, "-waiting")
+        self.words = words
+        self.set_class(waiting, WAITING)
+
+    def begin(self) -> None:
+        """Its turn has come."""
+        self.remove_class(WAITING)
+
+
+def sentence_of(error: Exception) -> str:
+    """Return what to tell the person of an error: its own words, or at least its kind."""
+    return str(error).strip() or f"Something went wrong ({type(error).__name__})."
 
 
 class Notice(Static):
@@ -39,10 +50,18 @@ class Reasoning(Vertical):
         with Collapsible(title="Reasoning", collapsed=True):
             yield self._body
 
+    def on_collapsible_expanded(self) -> None:
+        """Draw what there is so far."""
+        self._draw()
+
     def add(self, text: str) -> None:
-        """Take more reasoning."""
+        """Take more reasoning; while it is folded nothing is drawn."""
         self._text += text
-        self._body.update(Text(for_display(self._text)))
+        if self.query("Collapsible") and not self.query_one(Collapsible).collapsed:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._body.update(Text(for_display(self._text.strip())))
 
 
 class AnswerMessage(Vertical):
