@@ -1,6 +1,14 @@
 """The chat's own colours: dark, quiet, and few."""
 
+from typing import Final
+
 from textual.theme import Theme
+
+GOOD: Final = "#8fbf8a"
+CAREFUL: Final = "#d9b56c"
+AWAY: Final = "#c49bd0"
+BAD: Final = "#dd7f7a"
+"""What is done, what wants care, what leaves the house, what failed or destroys."""
 
 THEME = Theme(
     name="botpsy",
@@ -12,9 +20,9 @@ THEME = Theme(
     background="#14171c",
     surface="#1a1e25",
     panel="#262c36",
-    success="#8fbf8a",
-    warning="#d9b56c",
-    error="#dd7f7a",
+    success=GOOD,
+    warning=CAREFUL,
+    error=BAD,
     variables={
         "input-selection-background": "#7fb5b0 30%",
         "block-cursor-background": "#2a3a44",

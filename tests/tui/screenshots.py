@@ -30,6 +30,15 @@ PREVIEW = Preview(
     ("The attendees are noted in the event; this calendar sends no invitations.",),
 )
 
+CALL = ToolCall(
+    "create_event",
+    {
+        "title": "Review",
+        "when": "tomorrow afternoon",
+        "duration": "30 minutes",
+        "attendees": "lena@example.org",
+    },
+)
 LIKELY = Statistics(1240, 64, 48, 0.9, 2.6, 1288, 8192)
 
 
@@ -46,10 +55,10 @@ class LikelySession(FakeSession):
 class EventArguments(BaseModel):
     """The arguments that the form of the docs shows."""
 
-    title: str = Field("Review", description="What the event is called.")
-    when: str = Field("tomorrow afternoon", description="Day and time.")
-    duration: str = Field("30 minutes", description="How long, only if it was said.")
-    attendees: str = Field("lena@example.org", description="Mail addresses to invite.")
+    title: str = Field(description="What the event is called.")
+    when: str = Field(description="Day and time.")
+    duration: str | None = Field(None, description="How long, only if it was said.")
+    attendees: str | None = Field(None, description="Mail addresses to invite.")
 
 
 class EventTool(Tool[EventArguments]):
@@ -75,9 +84,7 @@ def save(pilot: Pilot[None], name: str) -> None:
 
 
 async def the_chat(folder: Path) -> None:
-    session = LikelySession(
-        "You have **Standup** at 10:00 and **Lunch with Tom** at 12:30.", ToolCall("create_event", {})
-    )
+    session = LikelySession("You have **Standup** at 10:00 and **Lunch with Tom** at 12:30.", CALL)
     house = FakeHouse(folder, session, EventTool())
     async with BotPsyApp(house).run_test(size=(96, 28)) as pilot:
         await until(pilot, shows(pilot, "ready"))

@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from botpsy_tui.plugin import for_display
 from botpsy_tui.tui.ports import House, ModelOption
+from botpsy_tui.tui.theme import GOOD
 from botpsy_tui.tui.widgets.messages import sentence_of
 
 _WELCOME = (
@@ -76,7 +77,7 @@ class FirstRunScreen(Screen[bool]):
         for option in options:
             text = Text.assemble((for_display(option.title), "bold"))
             if option.recommended and len(options) > 1:
-                text.append("  recommended", style="green")
+                text.append("  recommended", style=GOOD)
             text.append(f"\n{for_display(option.description)}", style="dim")
             models.add_option(Option(text, id=option.spec))
         models.highlighted = next((i for i, o in enumerate(options) if o.recommended), 0)

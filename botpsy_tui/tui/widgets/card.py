@@ -18,18 +18,19 @@ from textual.widgets import Button, Input, Static
 
 from botpsy_tui.approval import Approve, Decision, Edit, Question, Reject
 from botpsy_tui.plugin import Proposal, Risk, for_display
+from botpsy_tui.tui.theme import AWAY, BAD, CAREFUL, GOOD
 
 GRACE_SECONDS = 0.5
 """How long keys decide nothing after the card has taken the focus."""
 
 _RISKS = {
-    Risk.READ: ("reads", "green"),
-    Risk.WRITE: ("writes", "yellow"),
-    Risk.SEND: ("sends", "magenta"),
-    Risk.DESTRUCTIVE: ("deletes", "red"),
+    Risk.READ: ("reads", GOOD),
+    Risk.WRITE: ("writes", CAREFUL),
+    Risk.SEND: ("sends", AWAY),
+    Risk.DESTRUCTIVE: ("deletes", BAD),
 }
 
-_STATE_STYLES = {"✓": "bold green", "✗": "bold red", "?": "bold yellow"}
+_STATE_STYLES = {"✓": f"bold {GOOD}", "✗": f"bold {BAD}", "?": f"bold {CAREFUL}"}
 
 
 class CardButton(Button, can_focus=False):
@@ -227,7 +228,7 @@ class CallCard(Vertical, can_focus=True):
             table.add_row(Text(for_display(line.label)), value)
         for warning in preview.warnings:
             table.add_row(
-                Text("!", style="bold yellow", justify="right"), Text(for_display(warning), "yellow")
+                Text.assemble(("!", f"not dim bold {CAREFUL}")), Text(for_display(warning), CAREFUL)
             )
         if self._details:
             self._add_details(table)
