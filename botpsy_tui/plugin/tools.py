@@ -57,7 +57,9 @@ class Proposal:
     """A call with everything resolved and its payload frozen.
 
     `arguments` are the validated arguments it was made from (for the edit form and the
-    record); `payload` is all that `Tool.commit` may act on. Both hold JSON values only.
+    record); `payload` is all that `Tool.commit` may act on; `facts` are what a person's rules
+    may match: the resolved values (addresses, calendar, host, argv), under short names. A fact
+    wins over an argument of the same name. All three hold JSON values only.
     """
 
     tool: str
@@ -66,10 +68,11 @@ class Proposal:
     preview: Preview
     payload: Mapping[str, Json]
     arguments: Mapping[str, Json]
+    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
     @property
     def digest(self) -> str:
-        """SHA-256 (hex) over tool, version, risk, preview and payload.
+        """SHA-256 (hex) over tool, version, risk, preview, payload and facts.
 
         What is shown is bound to what is done: an approval names this digest and no other.
         """
@@ -79,6 +82,7 @@ class Proposal:
             "risk": self.risk.value,
             "preview": asdict(self.preview),
             "payload": dict(self.payload),
+            "facts": dict(self.facts),
         }
         canonical = json.dumps(bound, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
@@ -108,6 +112,9 @@ class Outcome:
 
     What was done is then never retold, and perhaps mistold, by the model.
     """
+    sources: tuple[str, ...] = ()
+    """Where `text` holds words of strangers, whose: the mail, invitation, page or file, named for
+    the person. From then on the conversation is tainted: see `docs/security.md`."""
 
 
 class Tool(ABC, Generic[Arguments]):
@@ -121,6 +128,8 @@ class Tool(ABC, Generic[Arguments]):
     description: ClassVar[str]
     version: ClassVar[str] = "1"
     arguments: type[Arguments]
+    held: ClassVar[bool] = False
+    """True: an approved call waits in the outbox, where the person can still take it back."""
 
     @abstractmethod
     async def propose(self, arguments: Arguments, context: Context) -> Proposal:
@@ -141,7 +150,13 @@ class Tool(ABC, Generic[Arguments]):
         raise ToolError("This can't be undone.")
 
     def propose_with(
-        self, arguments: Arguments, *, risk: Risk, preview: Preview, payload: Mapping[str, Json]
+        self,
+        arguments: Arguments,
+        *,
+        risk: Risk,
+        preview: Preview,
+        payload: Mapping[str, Json],
+        facts: Mapping[str, Json] | None = None,
     ) -> Proposal:
         """Build this tool's proposal from what `propose` has resolved."""
         return Proposal(
@@ -151,4 +166,5 @@ class Tool(ABC, Generic[Arguments]):
             preview=preview,
             payload=payload,
             arguments=arguments.model_dump(mode="json", exclude_none=True),
+            facts=facts or {},
         )
