@@ -12,7 +12,7 @@ from botpsy_tui.plugin.context import (
     SecretUnavailable,
 )
 from botpsy_tui.plugin.plugins import Plugin
-from botpsy_tui.plugin.text import for_display, for_model
+from botpsy_tui.plugin.text import DisplayStream, for_display, for_model
 from botpsy_tui.plugin.tools import (
     Json,
     Line,
@@ -31,6 +31,7 @@ __all__ = [
     "AccountProblem",
     "Clock",
     "Context",
+    "DisplayStream",
     "Host",
     "Json",
     "Line",
