@@ -11,6 +11,7 @@ from botpsy_tui.plugin.context import (
     References,
     SecretUnavailable,
 )
+from botpsy_tui.plugin.identity import Shown, shown_address, shown_host, shown_link
 from botpsy_tui.plugin.plugins import Plugin
 from botpsy_tui.plugin.text import DisplayStream, for_display, for_model
 from botpsy_tui.plugin.tools import (
@@ -43,10 +44,14 @@ __all__ = [
     "References",
     "Risk",
     "SecretUnavailable",
+    "Shown",
     "Tool",
     "ToolError",
     "Undo",
     "UserWords",
     "for_display",
     "for_model",
+    "shown_address",
+    "shown_host",
+    "shown_link",
 ]

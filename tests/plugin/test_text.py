@@ -2,6 +2,7 @@
 
 import random
 import unicodedata
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -59,7 +60,9 @@ def test_what_is_shown_and_what_the_model_reads(text: str, shown: str, model: st
 def test_nothing_that_a_terminal_acts_on_or_hides_gets_through(text: str) -> None:
     for cleaned in (for_display(text), for_model(text)):
         assert not [c for c in cleaned if (ord(c) < 32 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0]
-        assert not set(cleaned) & set("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u2028\u2029\ufeff")
+        assert not set(cleaned) & set(
+            "\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u2028\u2029\ufeff"
+        )
         assert not {c for c in cleaned if unicodedata.category(c) in ("Cs", "Co")}
         assert not {c for c in cleaned if 0xE0000 <= ord(c) < 0xE1000}
         run = 0
@@ -79,7 +82,7 @@ def test_doing_it_twice_changes_nothing_more(text: str) -> None:
 @given(HOSTILE, st.lists(st.integers(0, 30), max_size=5))
 def test_text_that_comes_in_pieces_is_shown_as_the_whole(text: str, cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(text)]
-    pieces = [text[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [text[a:b] for a, b in pairwise(places)]
     stream = DisplayStream()
     shown = [stream.add(piece, last=i == len(pieces) - 1) for i, piece in enumerate(pieces)]
     assert "".join(shown) == for_display(text)

@@ -34,6 +34,7 @@ from botpsy_tui.plugin import (
     UserWords,
     for_display,
     for_model,
+    shown_address,
 )
 
 _WHOLE_SERIES = re.compile(r"\b(whole|entire|all|every|series)\b", re.IGNORECASE)
@@ -300,7 +301,7 @@ def _is_new_place(arguments: ChangeEventArguments, context: Context) -> bool:
 def _about_attendees(event: Occurrence) -> list[str]:
     if not event.attendees:
         return []
-    people = for_display(", ".join(event.attendees))
+    people = ", ".join(shown_address(address).text for address in event.attendees)
     if event.resource.calendar.schedules:
         return [f"{event.resource.calendar.account} tells the attendees itself: {people}."]
     return [f"The attendees are not told: {people}."]

@@ -35,6 +35,7 @@ from botpsy_tui.plugin import (
     Undo,
     UserWords,
     for_display,
+    shown_address,
 )
 
 _ADDRESS = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
@@ -104,7 +105,7 @@ class CreateEvent(Tool[CreateEventArguments]):
         )
         lines = [Line("What", for_display(title)), Line("When", _show_time(time, context))]
         if attendees:
-            lines.append(Line("With", ", ".join(attendees)))
+            lines.append(Line("With", ", ".join(shown_address(address).text for address in attendees)))
         if place:
             lines.append(Line("Where", for_display(place)))
         lines.append(Line("Calendar", for_display(f"{calendar.name} ({calendar.account})")))
@@ -177,7 +178,7 @@ class CreateEvent(Tool[CreateEventArguments]):
         calendar: CalendarInfo,
         context: Context,
     ) -> list[str]:
-        warnings: list[str] = []
+        warnings = [warning for address in attendees for warning in shown_address(address).warnings]
         if isinstance(time.start, datetime) and isinstance(time.end, datetime):
             if time.start < context.now:
                 warnings.append("This is in the past.")
