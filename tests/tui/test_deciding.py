@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 from textual.command import CommandPalette
-from textual.events import Paste
+from textual.events import Key, Paste
+from textual.pilot import Pilot
 from textual.widgets import Input, Switch
 
 from botpsy_tui.engine.types import ToolCall
 from botpsy_tui.plugin import Context, Line, Preview, Proposal, Risk
 from botpsy_tui.tui import BotPsyApp
+from botpsy_tui.tui.widgets import card as card_module
 from botpsy_tui.tui.widgets.card import CallCard, CardButton
 from botpsy_tui.tui.widgets.composer import Composer
 from tests.agent.fakes import FakeSession, NoteTool
@@ -30,14 +32,26 @@ from tests.tui.test_chat import (
 EGGS = ToolCall("write_note", {"text": "eggs"})
 
 
+def in_one_breath(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys faster than the screen can follow, as a key that repeats does."""
+    for key in keys:
+        pilot.app.post_message(Key(key, key if len(key) == 1 else None))
+
+
+@pytest.fixture
+def long_grace(monkeypatch: pytest.MonkeyPatch) -> float:
+    """A grace so long that a slow machine does not outlast it between two keys."""
+    monkeypatch.setattr(card_module, "GRACE_SECONDS", 2.5)
+    return 2.5
+
+
 async def test_n_and_y_in_one_breath_approve_nothing(tmp_path: Path) -> None:
     house = FakeHouse(tmp_path, FakeSession(MILK, "Hm."))
     async with BotPsyApp(house).run_test(size=(90, 30)) as pilot:
         await say(pilot, "Note milk")
         card = await card_in_focus(pilot)
         await pilot.pause(0.6)
-        for key in "nyyy":
-            pilot.app.post_message(_key(pilot.app, key))
+        in_one_breath(pilot, *"nyyy")
         await pilot.pause(0.5)
         assert card.waits
         assert isinstance(pilot.app.focused, Input)
@@ -50,25 +64,20 @@ async def test_e_and_y_in_one_breath_approve_nothing(tmp_path: Path) -> None:
         await say(pilot, "Note milk")
         card = await card_in_focus(pilot)
         await pilot.pause(0.6)
-        for key in "eyy":
-            pilot.app.post_message(_key(pilot.app, key))
+        in_one_breath(pilot, *"eyy")
         await until(pilot, lambda: pilot.app.screen.query("#field-text"))
         assert card.waits
         assert house.tools[0].committed == []
 
 
-def _key(app, key):
-    from textual.events import Key
-
-    return Key(key, key)
-
-
-async def test_an_edited_call_is_not_approved_before_it_can_be_read(tmp_path: Path) -> None:
+async def test_an_edited_call_is_not_approved_before_it_can_be_read(
+    tmp_path: Path, long_grace: float
+) -> None:
     house = FakeHouse(tmp_path, FakeSession(MILK, "Done."))
     async with BotPsyApp(house).run_test(size=(90, 30)) as pilot:
         await say(pilot, "Note milk")
         await card_in_focus(pilot)
-        await pilot.pause(0.6)
+        await pilot.pause(long_grace + 0.1)
         await pilot.press("e")
         await until(pilot, lambda: pilot.app.screen.query("#field-text"))
         pilot.app.screen.query_one("#field-text", Input).value = "oat milk"
@@ -77,7 +86,7 @@ async def test_an_edited_call_is_not_approved_before_it_can_be_read(tmp_path: Pa
         assert house.tools[0].committed == []
         card = waiting_card(pilot)
         assert card.has_focus
-        await pilot.pause(0.6)
+        await pilot.pause(long_grace + 0.1)
         await pilot.press("y")
         await until(pilot, lambda: house.tools[0].committed == ["oat milk"])
 
@@ -140,7 +149,7 @@ async def test_two_calls_of_one_step_are_decided_one_after_the_other(tmp_path: P
         await say(pilot, "Note both")
         first = await card_in_focus(pilot)
         await pilot.pause(0.6)
-        await pilot.press("y", "y", "y")
+        in_one_breath(pilot, *"yyy")
         await until(pilot, lambda: any(c.waits and c is not first for c in pilot.app.screen.query(CallCard)))
         assert house.tools[0].committed == ["milk"]
         await until(pilot, lambda: waiting_card(pilot).has_focus, 4)

@@ -25,7 +25,7 @@ from botpsy_tui.tui.conversation import Conversation
 from botpsy_tui.tui.history import History
 from botpsy_tui.tui.ports import House
 from botpsy_tui.tui.screens.edit import EditScreen
-from botpsy_tui.tui.widgets.card import CallCard
+from botpsy_tui.tui.widgets.card import GRACE_SECONDS, CallCard
 from botpsy_tui.tui.widgets.composer import Composer
 from botpsy_tui.tui.widgets.log import ConversationLog
 from botpsy_tui.tui.widgets.messages import Notice, PersonMessage, sentence_of
@@ -210,7 +210,8 @@ class ChatScreen(Screen[None]):
         """Show that a question is not asked any more."""
         if self.conversation is not None:
             self.conversation.withdraw(question.call_id)
-        self._after_deciding()
+        if _card_of(self.focused) is not None:
+            self.query_one(Composer).focus()
 
     def _waiting_card(self) -> CallCard | None:
         return next((card for card in self.query(CallCard) if card.waits), None)
@@ -219,22 +220,23 @@ class ChatScreen(Screen[None]):
         """Give the focus to a waiting card, where that can't catch a key meant for the composer."""
         card = self._waiting_card()
         composer = self.query_one(Composer)
-        if card is None:
-            self._status.waiting = False
-            if self.focused is None or _card_of(self.focused) is not None:
-                composer.focus()
-            return
-        quiet = time.monotonic() - max(composer.last_key_at, self._last_key_at) >= QUIET_SECONDS
-        if _card_of(self.focused) not in (None, card):
-            composer.focus()  # a card that has been decided; the next one is offered when it is quiet
-        elif self.focused in (composer, None) and not composer.text and quiet and self.is_current:
-            card.focus()
-        self._status.waiting = _card_of(self.focused) is not card
+        quiet_for = time.monotonic() - max(composer.last_key_at, self._last_key_at)
+        if self.focused is None or _let_go(self.focused):
+            composer.focus()
+        elif card is not None and self._on_top and quiet_for >= QUIET_SECONDS and not composer.text:
+            if self.focused is composer:
+                card.focus()
+        self._status.waiting = card is not None and _card_of(self.focused) is not card
+
+    @property
+    def _on_top(self) -> bool:
+        """True where keys come to this screen. (`is_current` holds below a see-through palette too.)"""
+        return self.app.screen is self
 
     def action_decide(self) -> None:
         """Go to the call that waits."""
         card = self._waiting_card()
-        if card is not None and self.is_current and _card_of(self.focused) is not card:
+        if card is not None and self._on_top and _card_of(self.focused) is not card:
             card.focus()
             card.scroll_visible()
 
@@ -255,10 +257,6 @@ class ChatScreen(Screen[None]):
         """Back from the form or the palette: keys meant for those decide nothing here."""
         if isinstance(self.focused, CallCard):
             self.focused.begin_grace()
-
-    def _after_deciding(self) -> None:
-        if _card_of(self.focused) is not None:
-            self.query_one(Composer).focus()
 
     # -- keys
 
@@ -315,3 +313,13 @@ def _card_of(widget: Widget | None) -> CallCard | None:
     while widget is not None and not isinstance(widget, CallCard):
         widget = widget.parent if isinstance(widget.parent, Widget) else None
     return widget
+
+
+def _let_go(widget: Widget | None) -> bool:
+    """Return whether a widget belongs to a card that has been decided, and long enough ago.
+
+    Such a card keeps the focus for a moment: the second half of a double key press falls on it,
+    where it means nothing, and not into the composer.
+    """
+    card = _card_of(widget)
+    return card is not None and not card.waits and time.monotonic() - card.decided_at >= GRACE_SECONDS

@@ -63,6 +63,8 @@ class CallCard(Vertical, can_focus=True):
         """What the person last put into the form, where it could not be taken."""
         self._focused_at = 0.0
         self._asked_at = 0.0
+        self.decided_at = 0.0
+        """When the person last decided, by the monotonic clock."""
         self._details = False
         self._result = ""
         self._state = "proposed"
@@ -196,6 +198,7 @@ class CallCard(Vertical, can_focus=True):
 
     def _resolve(self, decision: Decision) -> None:
         if self._answer is not None and not self._answer.done():
+            self.decided_at = time.monotonic()
             self._answer.set_result(decision)
 
     # -- drawing
