@@ -220,12 +220,11 @@ class ChatScreen(Screen[None]):
         """Give the focus to a waiting card, where that can't catch a key meant for the composer."""
         card = self._waiting_card()
         composer = self.query_one(Composer)
-        quiet_for = time.monotonic() - max(composer.last_key_at, self._last_key_at)
+        quiet = time.monotonic() - max(composer.last_key_at, self._last_key_at) >= QUIET_SECONDS
         if self.focused is None or _let_go(self.focused):
             composer.focus()
-        elif card is not None and self._on_top and quiet_for >= QUIET_SECONDS and not composer.text:
-            if self.focused is composer:
-                card.focus()
+        elif card and quiet and self._on_top and self.focused is composer and not composer.text:
+            card.focus()
         self._status.waiting = card is not None and _card_of(self.focused) is not card
 
     @property
