@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 import typer
 
 from botpsy_tui.cli.exits import Exit, stop
-from botpsy_tui.plugin import AccountProblem, SecretUnavailable
+from botpsy_tui.cli.output import say
+from botpsy_tui.plugin import AccountProblem, SecretUnavailable, for_display_line
 
 app = typer.Typer(
     help="The servers whose calendars the assistant works on, beside the local one.", no_args_is_help=True
@@ -77,7 +78,7 @@ def add(
         stop(str(error), Exit.ACCOUNT)
     except SettingsProblem as error:
         stop(str(error))
-    typer.echo(f"{account.name}: {found}")
+    say(f"{account.name}: {found}")
 
 
 @app.command("list")
@@ -90,13 +91,13 @@ def list_accounts() -> None:
     except SettingsProblem as error:
         stop(str(error))
     if not accounts:
-        typer.echo(
+        say(
             "No accounts: the assistant works on the local calendar. `botpsy account add --help` tells how.",
             err=True,
         )
     for account in accounts:
-        where = account.settings.get("url", "")
-        typer.echo("\t".join([account.name, account.kind, account.settings.get("username", ""), where]))
+        user, where = account.settings.get("username", ""), account.settings.get("url", "")
+        say("\t".join(map(for_display_line, (account.name, account.kind, user, where))))
 
 
 @app.command("remove")
@@ -109,7 +110,7 @@ def remove(name: Annotated[str, typer.Argument(help="The account's name, as `lis
     except SettingsProblem as error:
         stop(str(error))
     remove_secret(account)
-    typer.echo(f"{name} is forgotten here; nothing changed on the server.")
+    say(f"{name} is forgotten here; nothing changed on the server.")
 
 
 def _name_from(address: str) -> str:
@@ -119,7 +120,9 @@ def _name_from(address: str) -> str:
 
 def _typed_secret(name: str) -> str:
     if sys.stdin.isatty():
-        secret = typer.prompt(f"Password for {name}", hide_input=True, default="", show_default=False)
+        secret = typer.prompt(
+            f"Password for {for_display_line(name)}", hide_input=True, default="", show_default=False
+        )
     else:
         secret = sys.stdin.readline().rstrip("\n")
     if not secret:

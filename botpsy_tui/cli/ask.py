@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from botpsy_tui.cli.exits import Exit, stop
+from botpsy_tui.cli.output import say
 
 if TYPE_CHECKING:
     from botpsy_tui.agent.events import Event, TurnEnd
@@ -77,7 +78,7 @@ async def _ask(text: str, model: str | None, as_json: bool, approve: Approvable 
         stop(str(error), Exit.FAILED)
     application.model = chosen
     for notice in [*application.notices, *await application.interrupted_calls()]:
-        typer.echo(f"botpsy: {notice}", err=True)
+        say(f"botpsy: {notice}", err=True)
     approver = TerminalApprover() if in_terminal else NobodyApprover()
     if approve == "read":
         approver = ReadsApproved(approver)

@@ -6,11 +6,10 @@ import termios
 from collections.abc import Mapping
 from typing import Any
 
-import typer
-
 from botpsy_tui.agent.calls import NobodyToAsk
 from botpsy_tui.approval import Approve, Approver, Decision, Edit, Question, Reject, Stop
-from botpsy_tui.plugin import Proposal, Risk, for_display
+from botpsy_tui.cli.output import say, say_badge, say_row, show_prompt
+from botpsy_tui.plugin import Proposal, Risk, for_display_line
 
 _KEYS = "[y]es, once · [e]dit · [n]o · [d]etails · [s]top: "
 _RISK_COLOUR = {Risk.READ: "green", Risk.WRITE: "yellow", Risk.SEND: "magenta", Risk.DESTRUCTIVE: "red"}
@@ -58,44 +57,41 @@ class TerminalApprover:
                     case "s" | "stop":
                         return Stop()
                     case _:
-                        typer.echo("  Type one of y, e, n, d, s.", err=True)
+                        say("  Type one of y, e, n, d, s.", err=True)
             except EOFError:
                 return Stop()
 
 
 def _show(proposal: Proposal, problem: str) -> None:
     preview = proposal.preview
-    typer.echo(err=True)
+    say(err=True)
     if problem:
-        typer.secho(f"  That edit can't be taken: {for_display(problem)}", fg="red", err=True)
-    badge = typer.style(f" {proposal.risk.value} ", fg=_RISK_COLOUR[proposal.risk], reverse=True)
-    typer.echo(f"  {badge} {for_display(preview.title)}", err=True)
-    width = max((len(line.label) for line in preview.lines), default=0)
+        say(f"  That edit can't be taken: {problem}", err=True, colour="red")
+    say_badge(proposal.risk.value, _RISK_COLOUR[proposal.risk], preview.title)
+    width = max((len(for_display_line(line.label)) for line in preview.lines), default=0)
     for line in preview.lines:
-        before = f"{for_display(line.before)} → " if line.before is not None else ""
-        indented = for_display(line.value).replace("\n", "\n" + " " * (width + 6))
-        typer.echo(f"    {line.label:<{width}}  {before}{indented}", err=True)
+        before = f"{line.before} → " if line.before is not None else ""
+        say_row(line.label, before + line.value, indent=4, width=width)
     for warning in preview.warnings:
-        typer.secho(f"  ! {for_display(warning)}", fg="yellow", err=True)
+        say(f"  ! {for_display_line(warning)}", err=True, colour="yellow")
 
 
 def _show_details(proposal: Proposal) -> None:
-    typer.echo(f"    tool      {proposal.tool} (version {proposal.version})", err=True)
-    typer.echo(f"    digest    {proposal.digest}", err=True)
-    for kind, values in (("argument", proposal.arguments), ("payload", proposal.payload)):
-        for name, value in values.items():
-            text = for_display(str(value)).replace("\n", "\n      ")
-            typer.echo(f"    {kind} {name}: {text}", err=True)
+    rows = [("tool", f"{proposal.tool} (version {proposal.version})"), ("digest", proposal.digest)]
+    rows += [(f"argument {name}", str(value)) for name, value in proposal.arguments.items()]
+    rows += [(f"payload {name}", str(value)) for name, value in proposal.payload.items()]
+    for label, value in rows:
+        say_row(label, value, indent=4)
 
 
 def _edited(question: Question) -> Mapping[str, Any]:
     """Ask for each argument; Enter keeps it, a single dash empties it."""
-    typer.echo("    Enter keeps a value, - empties it.", err=True)
+    say("    Enter keeps a value, - empties it.", err=True)
     arguments: dict[str, Any] = {}
     for name in question.schema.get("properties", {}):
         value = question.proposal.arguments.get(name)
-        shown = "" if value is None else for_display(str(value))
-        answer = _read_line(f"    {name} [{shown}]: ").strip()
+        shown = "" if value is None else for_display_line(str(value))
+        answer = _read_line(f"    {for_display_line(name)} [{shown}]: ").strip()
         if answer not in ("", "-"):
             arguments[name] = answer
         elif value is not None and answer == "":
@@ -105,8 +101,7 @@ def _edited(question: Question) -> Mapping[str, Any]:
 
 def _read_line(prompt: str) -> str:
     """Read a line that was typed after the question was shown; Ctrl+C interrupts at once."""
-    sys.stderr.write(f"  {prompt}" if not prompt.startswith(" ") else prompt)
-    sys.stderr.flush()
+    show_prompt(f"  {prompt}" if not prompt.startswith(" ") else prompt)
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

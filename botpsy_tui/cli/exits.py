@@ -5,6 +5,8 @@ from typing import NoReturn
 
 import typer
 
+from botpsy_tui.cli.output import say
+
 
 class Exit(IntEnum):
     """What a command's exit status means."""
@@ -20,5 +22,5 @@ class Exit(IntEnum):
 
 def stop(problem: str, code: Exit = Exit.FAILED) -> NoReturn:
     """Say what is wrong on standard error, in one sentence, and end the command."""
-    typer.echo(f"botpsy: {problem}", err=True)
+    say(f"botpsy: {problem}", err=True)
     raise typer.Exit(int(code))

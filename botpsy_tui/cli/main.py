@@ -9,6 +9,7 @@ from botpsy_tui import __version__
 from botpsy_tui.cli import account, model
 from botpsy_tui.cli.ask import ask
 from botpsy_tui.cli.exits import Exit, stop
+from botpsy_tui.cli.output import never_fail_to_write, say
 
 app = typer.Typer(
     name="botpsy",
@@ -25,7 +26,7 @@ app.add_typer(account.app, name="account")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"botpsy {__version__}")
+        say(f"botpsy {__version__}")
         raise typer.Exit
 
 
@@ -54,6 +55,7 @@ def chat(
 
 def main() -> None:
     """Run the command line."""
+    never_fail_to_write()
     try:
         app()
     except KeyboardInterrupt:

@@ -1,12 +1,13 @@
 """``botpsy model``: which models are here, get one, look at one, switch, throw one away."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from botpsy_tui.cli.exits import Exit, stop
+from botpsy_tui.cli.output import say, say_json
+from botpsy_tui.plugin.text import for_display_line
 
 if TYPE_CHECKING:
     from botpsy_tui.models import InstalledModel, ModelStore
@@ -33,7 +34,7 @@ def list_models(as_json: AsJson = False) -> None:
     here = {model.spec for model in installed}
     others = [entry for entry in CATALOGUE if entry.name not in here]
     if as_json:
-        _print_json(
+        say_json(
             {
                 "current": current.name if current else None,
                 "installed": [_as_dict(model) for model in installed],
@@ -52,19 +53,19 @@ def list_models(as_json: AsJson = False) -> None:
         )
         return
     if installed:
-        _echo("Here:")
+        say("Here:")
         for model in installed:
             mark = "*" if current and model.name == current.name else " "
-            _echo(f"{mark} {model.name:<16} {size_text(model.size):>8}  {model.quantisation:<8} {model.path}")
+            say(f"{mark} {model.name:<16} {size_text(model.size):>8}  {model.quantisation:<8} {model.path}")
     else:
-        _echo("No model is here yet.")
+        say("No model is here yet.")
     if others:
-        _echo("\nTo be had with `botpsy model pull NAME`:")
+        say("\nTo be had with `botpsy model pull NAME`:")
         for entry in others:
             size = f"about {size_text(entry.approximate_size)}"
-            _echo(f"  {entry.name:<16} {size:>14}  {entry.title}: {entry.about}")
+            say(f"  {entry.name:<16} {size:>14}  {entry.title}: {entry.about}")
     if current:
-        _echo("\n* is used where no other is named.")
+        say("\n* is used where no other is named.")
 
 
 @app.command("pull")
@@ -89,7 +90,7 @@ def pull(
         stop(str(problem), Exit.NO_MODEL)
     is_current = current is not None and current.name == model.name
     rest = "it is the current model" if is_current else f"use it with: botpsy model use {model.name}"
-    _echo(f"{model.name} ({model.quantisation or 'GGUF'}, {size_text(model.size)}) is here; {rest}.")
+    say(f"{model.name} ({model.quantisation or 'GGUF'}, {size_text(model.size)}) is here; {rest}.")
 
 
 @app.command("use")
@@ -106,7 +107,7 @@ def use(
         model = model_store().use(name)
     except ModelProblem as problem:
         stop(str(problem), Exit.NO_MODEL)
-    _echo(f"{model.name} is the current model.")
+    say(f"{model.name} is the current model.")
 
 
 @app.command("info")
@@ -134,7 +135,7 @@ def info(
         stop(str(problem), Exit.NO_MODEL)
     need = memory_need(header, model.size, context)
     if as_json:
-        _print_json(
+        say_json(
             _as_dict(model)
             | {
                 "title": header.text("general.name"),
@@ -162,7 +163,7 @@ def info(
     }
     for label, value in rows.items():
         if value:
-            _echo(f"{label:<16} {' '.join(value.split())}")
+            say(f"{label:<16} {' '.join(value.split())}")
 
 
 @app.command("remove")
@@ -184,17 +185,17 @@ def remove(
                 stop(f"Removing {model.name} needs a yes: add --yes.", Exit.USAGE)
             inside = model.path.is_relative_to(store.folder)
             what = f"Delete {model.path} ({size_text(model.size)})" if inside else f"Forget {model.path}"
-            if not typer.confirm(f"{what}?"):
-                _echo("Nothing was removed.")
+            if not typer.confirm(f"{for_display_line(what)}?"):
+                say("Nothing was removed.")
                 return
         if model is None and (freed := store.discard_unfinished(name)):
-            _echo(f"The unfinished download of {name} ({size_text(freed)}) is removed.")
+            say(f"The unfinished download of {name} ({size_text(freed)}) is removed.")
             return
         removed = store.remove(name)
         current = store.current()
     except ModelProblem as problem:
         stop(str(problem), Exit.NO_MODEL)
-    _echo(f"{removed.name} is removed.{f' {current.name} is the current model.' if current else ''}")
+    say(f"{removed.name} is removed.{f' {current.name} is the current model.' if current else ''}")
 
 
 def ensure_model(spec: str | None, *, interactive: bool) -> "InstalledModel":
@@ -233,13 +234,13 @@ def _first_model() -> str:
     from botpsy_tui.models import entry_named, first_choice, size_text
     from botpsy_tui.models.terminal_progress import interruptible
 
-    typer.echo("No model is here yet. Looking what can be had …", err=True)
+    say("No model is here yet. Looking what can be had …", err=True)
     choice = first_choice()
-    typer.echo(choice.sentence, err=True)
+    say(choice.sentence, err=True)
     starter = entry_named("starter")
     if not choice.hub_reachable or choice.spec == "starter" or starter is None:
         return "starter"
-    typer.echo(
+    say(
         f"  1  {choice.spec} ({size_text(choice.size)}), the default\n"
         f"  2  starter: {starter.title} ({size_text(starter.approximate_size)})\n"
         "  3  none",
@@ -277,13 +278,3 @@ def _no_model() -> str:
 
 def _as_dict(model: "InstalledModel") -> dict[str, object]:
     return {**vars(model), "path": str(model.path)}
-
-
-def _print_json(value: object) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
-def _echo(text: str) -> None:
-    from botpsy_tui.plugin.text import for_display
-
-    typer.echo(for_display(text))

@@ -1,12 +1,8 @@
 """Prints a turn's events: as an answer to read, or as lines of JSON."""
 
-import json
 import re
-import sys
 from dataclasses import asdict, is_dataclass
 from typing import Any, Protocol
-
-import typer
 
 from botpsy_tui.agent.events import (
     CallDecided,
@@ -18,6 +14,7 @@ from botpsy_tui.agent.events import (
     TurnFinished,
 )
 from botpsy_tui.approval import Approve
+from botpsy_tui.cli.output import Stream, say, say_json
 from botpsy_tui.engine.types import PromptProgress, ReasoningDelta, TextDelta
 from botpsy_tui.plugin import Proposal, for_display
 
@@ -43,21 +40,19 @@ class TextReporter:
 
     def __init__(self, *, with_calls: bool) -> None:
         self._with_calls = with_calls
-        self._in_text = False
+        self._answer = Stream()
         self._pending: CallProposed | None = None
 
     def report(self, event: Event) -> None:
         """Show one event."""
         match event:
             case TextDelta(text):
-                sys.stdout.write(for_display(text))
-                sys.stdout.flush()
-                self._in_text = True
+                self._answer.write(text)
                 return
             case PromptProgress() | ReasoningDelta():
                 return
             case _:
-                self._end_text()
+                self._answer.end()
         match event:
             case CallProposed():
                 self._pending = event
@@ -73,20 +68,14 @@ class TextReporter:
                 )
             case TurnFinished(end=end, problem=problem) if end != "answered":
                 if end == "refused" and self._pending:
-                    typer.echo(_json_line(pending_call(self._pending)))
-                typer.echo(f"botpsy: {problem or _ENDS[end]}", err=True)
+                    say_json(pending_call(self._pending))
+                say(f"botpsy: {problem or _ENDS[end]}", err=True)
             case _:
                 pass
 
     def _note(self, text: str) -> None:
         if self._with_calls:
-            typer.echo("\n".join(f"  {line}" for line in for_display(text).splitlines()), err=True)
-
-    def _end_text(self) -> None:
-        if self._in_text:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-            self._in_text = False
+            say("\n".join(f"  {line}" for line in for_display(text).split("\n")), err=True)
 
 
 class JsonReporter:
@@ -94,7 +83,7 @@ class JsonReporter:
 
     def report(self, event: Event) -> None:
         """Show one event."""
-        typer.echo(_json_line(event_as_json(event)))
+        say_json(event_as_json(event))
 
 
 def pending_call(event: CallProposed) -> dict[str, Any]:
@@ -123,7 +112,3 @@ def event_as_json(event: Event) -> dict[str, Any]:
 
 def _proposal(proposal: Proposal) -> dict[str, Any]:
     return {**asdict(proposal), "digest": proposal.digest}
-
-
-def _json_line(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)

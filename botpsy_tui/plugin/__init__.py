@@ -13,7 +13,7 @@ from botpsy_tui.plugin.context import (
 )
 from botpsy_tui.plugin.identity import Shown, shown_address, shown_host, shown_link
 from botpsy_tui.plugin.plugins import Plugin
-from botpsy_tui.plugin.text import DisplayStream, for_display, for_model
+from botpsy_tui.plugin.text import DisplayStream, for_display, for_display_line, for_model
 from botpsy_tui.plugin.tools import (
     Json,
     Line,
@@ -50,6 +50,7 @@ __all__ = [
     "Undo",
     "UserWords",
     "for_display",
+    "for_display_line",
     "for_model",
     "shown_address",
     "shown_host",

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-from botpsy_tui.plugin.text import for_display
+from botpsy_tui.plugin.text import for_display_line
 
 _LATIN_LOOKALIKES = frozenset("асеорхуіјѕһԁԛԝӏɡⅼ" + "οανικρυχ" + "АВЕЅІЈКМНОРСТХУ" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 """Cyrillic and Greek letters that most fonts draw like Latin ones."""
@@ -42,12 +42,12 @@ def shown_address(address: str, name: str = "") -> Shown:
     local, _, domain = address.rpartition("@") if "@" in address else (address, "", "")
     host = shown_host(domain)
     warnings = list(host.warnings)
-    name = _one_line(name).strip()
+    name = for_display_line(name).strip()
     if not local or not domain:
-        warnings.append(f"“{_one_line(address)}” is no mail address.")
+        warnings.append(f"“{for_display_line(address)}” is no mail address.")
     if mixed := _mixed(local):
-        warnings.append(f"“{_one_line(local)}” mixes letters of {mixed}.")
-    shown = _one_line(local) + ("@" if domain else "") + host.text
+        warnings.append(f"“{for_display_line(local)}” mixes letters of {mixed}.")
+    shown = for_display_line(local) + ("@" if domain else "") + host.text
     if not name or name == address:
         return Shown(shown, tuple(warnings))
     others = [other for other in _ADDRESS_IN_TEXT.findall(name) if other.lower() != address.lower()]
@@ -67,14 +67,15 @@ def shown_link(url: str) -> Shown:
     The host is the one that a browser would go to (WHATWG URL §4.4: a backslash is a slash,
     tabs and line ends don't count, what stands before ``@`` is no host).
     """
-    shown = _one_line(url)
+    shown = for_display_line(url)
     cleaned = re.sub(r"[\t\r\n]", "", url).strip("".join(map(chr, range(0x21))))
     scheme = cleaned.partition(":")[0].lower() if ":" in cleaned else ""
     if scheme == "mailto":
         return Shown(shown)
     if scheme not in _WEB:
         return Shown(
-            shown, (f"“{_one_line(scheme)}:” is no web address." if scheme else "It is no web address.",)
+            shown,
+            (f"“{for_display_line(scheme)}:” is no web address." if scheme else "It is no web address.",),
         )
     warnings: list[str] = []
     rest = cleaned[len(scheme) + 1 :].replace("\\", "/").lstrip("/")
@@ -88,7 +89,9 @@ def shown_link(url: str) -> Shown:
         return Shown(shown, (*warnings, "No host can be read from the link."))
     host = shown_host(unquote(hostname))
     if at:
-        warnings.append(f"“{_one_line(user)}” before the @ is a user name: the link goes to {host.text}.")
+        warnings.append(
+            f"“{for_display_line(user)}” before the @ is a user name: the link goes to {host.text}."
+        )
     if not hostname:
         warnings.append("The link names no host.")
     where = host.text + (f":{port}" if port is not None else "")
@@ -102,7 +105,7 @@ def shown_host(host: str) -> Shown:
         return number
     unicode_form = ".".join(map(_decoded, host.split(".")))
     if unicode_form.isascii():
-        return Shown(_one_line(host))
+        return Shown(for_display_line(host))
     try:
         ascii_form = unicode_form.encode("idna").decode()
     except UnicodeError:
@@ -110,10 +113,10 @@ def shown_host(host: str) -> Shown:
     warnings: list[str] = []
     for label in unicode_form.split("."):
         if mixed := _mixed(label):
-            warnings.append(f"“{_one_line(label)}” mixes letters of {mixed}.")
+            warnings.append(f"“{for_display_line(label)}” mixes letters of {mixed}.")
         elif (letters := {c for c in label if c.isalpha()}) and letters <= _LATIN_LOOKALIKES:
-            warnings.append(f"“{_one_line(label)}” looks like Latin letters and is not.")
-    return Shown(f"{_one_line(unicode_form)} ({_one_line(ascii_form)})", tuple(warnings))
+            warnings.append(f"“{for_display_line(label)}” looks like Latin letters and is not.")
+    return Shown(f"{for_display_line(unicode_form)} ({for_display_line(ascii_form)})", tuple(warnings))
 
 
 def _as_number(host: str) -> Shown | None:
@@ -155,7 +158,3 @@ def _mixed(word: str) -> str:
 def _script(letter: str) -> str:
     """Return a letter's script, as its Unicode name begins with it."""
     return unicodedata.name(letter, "UNKNOWN").split(" ", 1)[0].split("-", 1)[0].replace("FULLWIDTH", "LATIN")
-
-
-def _one_line(text: str) -> str:
-    return for_display(text).replace("\n", "↵").replace("\t", " ")

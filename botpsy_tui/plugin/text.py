@@ -49,6 +49,11 @@ def for_display(text: str) -> str:
     return DisplayStream().add(text, last=True)
 
 
+def for_display_line(text: str) -> str:
+    """Return `text` as `for_display` shows it, in one line: line ends become ``↵``, tabs spaces."""
+    return for_display(text).replace("\n", "↵").replace("\t", " ")
+
+
 def for_model(text: str) -> str:
     """Return `text` for the model's prompt: what `for_display` would show, hidden characters left out.
 
