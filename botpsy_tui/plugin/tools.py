@@ -85,7 +85,7 @@ class Proposal:
             "facts": dict(self.facts),
         }
         canonical = json.dumps(bound, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True)
