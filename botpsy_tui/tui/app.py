@@ -4,9 +4,11 @@
 
 from typing import Any, ClassVar
 
+from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+from botpsy_tui.plugin import for_display
 from botpsy_tui.tui.ports import House
 from botpsy_tui.tui.screens.chat import ChatScreen
 from botpsy_tui.tui.screens.first_run import FirstRunScreen
@@ -46,6 +48,13 @@ class BotPsyApp(App[None]):
     async def on_unmount(self) -> None:
         """Close the house, also where the chat was never reached."""
         await self.house.close()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Show what is hidden in a paste, whichever field takes it: what is sent is what is seen."""
+        if isinstance(event, events.Paste):
+            # Terminals send a line end as CR.
+            event.text = for_display(event.text.replace("\r\n", "\n").replace("\r", "\n"))
+        await super().on_event(event)
 
     def action_help(self) -> None:
         """Show or hide the panel of keys."""

@@ -22,7 +22,7 @@ class History:
             try:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 with self._path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(words, ensure_ascii=False) + "\n")
+                    file.write(json.dumps(words) + "\n")
                 self._path.chmod(0o600)
             except OSError:
                 pass  # history is a comfort; the message is sent all the same

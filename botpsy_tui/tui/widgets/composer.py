@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+from botpsy_tui.plugin import for_display
 from botpsy_tui.tui.history import History
 
 
@@ -66,5 +67,5 @@ class Composer(TextArea):
         if words is not None:
             event.prevent_default()
             event.stop()
-            self.text = words
+            self.text = for_display(words)
             self.move_cursor(self.document.end)

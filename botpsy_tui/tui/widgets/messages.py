@@ -1,13 +1,13 @@
 """What is said: the person's words, the answer as it streams, reasoning, notices."""
 
-from rich.markdown import Markdown as RichMarkdown
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Collapsible, Markdown, Static
 from textual.widgets.markdown import MarkdownStream
 
-from botpsy_tui.plugin import for_display
+from botpsy_tui.plugin import DisplayStream, for_display
+from botpsy_tui.tui.markdown import inert_parser, still_markdown
 from botpsy_tui.tui.widgets.log import WAITING
 
 
@@ -70,6 +70,7 @@ class AnswerMessage(Vertical):
     def __init__(self) -> None:
         super().__init__(classes="answer")
         self.text = ""
+        self._shown = DisplayStream()
         self._live: Markdown | None = None
         self._stream: MarkdownStream | None = None
 
@@ -77,11 +78,11 @@ class AnswerMessage(Vertical):
         """Take more of the answer."""
         self.text += text
         if self._live is None:
-            self._live = Markdown(open_links=False)
+            self._live = Markdown(parser_factory=inert_parser, open_links=False)
             await self.mount(self._live)
             self._stream = Markdown.get_stream(self._live)
         if self._stream is not None:
-            await self._stream.write(for_display(text))
+            await self._stream.write(self._shown.add(text))
 
     async def freeze(self) -> None:
         """The answer is complete: draw it whole, as one widget."""
@@ -89,7 +90,7 @@ class AnswerMessage(Vertical):
             await self._stream.stop()
             self._stream = None
         if self._live is not None:
-            still = Static(RichMarkdown(for_display(self.text), hyperlinks=False), markup=False)
+            still = Static(still_markdown(self.text), markup=False)
             await self.mount(still)
             await self._live.remove()
             self._live = None

@@ -5,7 +5,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from botpsy_tui.engine.types import ModelInfo, Statistics
-from botpsy_tui.plugin import for_display
+from botpsy_tui.plugin import for_display_line
 
 
 class StatusLine(Static):
@@ -21,7 +21,7 @@ class StatusLine(Static):
 
     def show_model(self, info: ModelInfo) -> None:
         """Name the loaded model."""
-        self._model = f"{for_display(info.name)} · {for_display(info.quantisation)}"
+        self._model = f"{info.name} · {info.quantisation}"
         self._redraw()
 
     def show_statistics(self, statistics: Statistics) -> None:
@@ -45,5 +45,7 @@ class StatusLine(Static):
         if self.waiting:
             parts.append("a call waits: Ctrl+G ", style="bold reverse")
             parts.append(" ")
-        parts.append(" · ".join(part for part in (self.state, self._cost, self._model) if part))
+        parts.append(
+            " · ".join(for_display_line(part) for part in (self.state, self._cost, self._model) if part)
+        )
         self.update(parts)
