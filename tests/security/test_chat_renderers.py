@@ -22,7 +22,7 @@ from tests.security.hostile import batches, dangers, hostile_strings, without_ow
 from tests.tui.fakes import FakeHouse
 
 BATCHES = batches(hostile_strings(10_000), 1000)
-TALL = (120, 1400)
+TALL = (200, 2000)
 """High enough that all of a batch is on the screen, and so is drawn."""
 
 
@@ -37,9 +37,9 @@ def written_to_the_terminal(pilot: Pilot[None]) -> str:
     return update.render_segments(pilot.app.console)  # type: ignore[union-attr]
 
 
-def check(pilot: Pilot[None], at_least: str = "") -> None:
+def check(pilot: Pilot[None], *drawn: str) -> None:
     written = written_to_the_terminal(pilot)
-    assert at_least in written
+    assert all(word in written for word in drawn)
     assert not dangers(without_own_sequences(written))
     written.encode()
     actions = [
@@ -61,7 +61,7 @@ async def shown(pilot: Pilot[None], *widgets: object) -> None:
 
 
 def hostile_proposal(batch: list[str]) -> Proposal:
-    text = "\n".join(batch)
+    text = " ".join(batch)
     lines = tuple(Line(one[:20], one, other) for one, other in zip(batch[:100], batch[100:200], strict=True))
     return Proposal(
         tool="write_note",
@@ -77,21 +77,16 @@ async def test_ten_thousand_hostile_strings_in_every_widget_of_the_chat(tmp_path
     async with BotPsyApp(FakeHouse(tmp_path, FakeSession())).run_test(size=TALL) as pilot:
         await pilot.pause(0.3)
         for batch in BATCHES:
-            text = "\n".join(batch)
-            await shown(pilot, PersonMessage("Hello " + text), Notice(text))
-            check(pilot, "Hello")
-            reasoning = Reasoning()
-            await shown(pilot, reasoning)
-            reasoning.query_one(Collapsible).collapsed = False
-            reasoning.add("Hello " + text)
-            await pilot.pause()
-            check(pilot, "Hello")
+            text = " ".join(batch)
             card = CallCard("call-1", hostile_proposal(batch))
-            await shown(pilot, card)
             card.action_details()
             card.show_state(batch[0], text)
+            reasoning = Reasoning()
+            reasoning.add("Because " + text)
+            await shown(pilot, PersonMessage("Hello " + text), Notice("Look " + text), card, reasoning)
+            reasoning.query_one(Collapsible).collapsed = False
             await pilot.pause()
-            check(pilot, "argument")
+            check(pilot, "Hello", "Look", "payload", "Because")
             status = pilot.app.screen.query_one(StatusLine)
             for name in batch[:30]:
                 status.show_model(ModelInfo(name, name, name, 1, "hermes", True))

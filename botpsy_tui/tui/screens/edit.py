@@ -48,7 +48,11 @@ class EditScreen(ModalScreen[Mapping[str, Any] | None]):
             with VerticalScroll(can_focus=False):
                 for name, schema in self._fields:
                     yield from self._field(name, schema)
-            yield Static(Text("Enter or Ctrl+S shows the call again · Tab next · Esc back"), classes="hint")
+            yield Static(
+                Text("Enter or Ctrl+S shows the call again · Tab next · Esc back"),
+                markup=False,
+                classes="hint",
+            )
 
     def on_mount(self) -> None:
         """Begin in the first field."""

@@ -222,13 +222,15 @@ class CallCard(Vertical, can_focus=True):
         table = Table.grid(padding=(0, 1), expand=True)
         table.add_column(no_wrap=True, style="dim")
         table.add_column(ratio=1, overflow="fold")
-        badge = Text.assemble((f" {word} ", f"not dim bold reverse {colour}"))
+        badge = Text.assemble((f" {for_display(word)} ", f"not dim bold reverse {colour}"))
         table.add_row(badge, Text(for_display(preview.title), style="bold"))
         for line in preview.lines:
             value = Text(for_display(line.value))
-            if line.before is not None:
-                value = Text.assemble((for_display(line.before), "dim strike"), " → ", value)
-            table.add_row(Text(for_display(line.label)), value)
+            if line.before is None:
+                table.add_row(Text(for_display(line.label)), value)
+            else:
+                before = (for_display(line.before), "dim strike")
+                table.add_row(Text(for_display(line.label)), Text.assemble(before, " → ", value))
         for warning in preview.warnings:
             table.add_row(
                 Text.assemble(("!", f"not dim bold {CAREFUL}")), Text(for_display(warning), CAREFUL)
@@ -238,8 +240,10 @@ class CallCard(Vertical, can_focus=True):
         return table
 
     def _add_details(self, table: Table) -> None:
-        table.add_row(Text("tool"), Text(f"{self.proposal.tool}, version {self.proposal.version}"))
-        table.add_row(Text("digest"), Text(self.proposal.digest))
+        table.add_row(
+            Text("tool"), Text(for_display(f"{self.proposal.tool}, version {self.proposal.version}"))
+        )
+        table.add_row(Text("digest"), Text(for_display(self.proposal.digest)))
         for kind, values in (("argument", self.proposal.arguments), ("payload", self.proposal.payload)):
             for name, value in values.items():
                 shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
