@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -13,6 +13,7 @@ from botpsy_tui.agent.assistant import Assistant
 from botpsy_tui.approval import Approver
 from botpsy_tui.config import (
     AccountSettings,
+    EngineSettings,
     Settings,
     data_folder,
     load_settings,
@@ -20,7 +21,7 @@ from botpsy_tui.config import (
 )
 from botpsy_tui.engine.types import EngineError, Sampling, Session
 from botpsy_tui.journal import Journal
-from botpsy_tui.models import InstalledModel, ModelStore
+from botpsy_tui.models import InstalledModel, ModelStore, entry_named
 from botpsy_tui.plugin import Account, AccountKind, Clock, Host, Plugin, SecretUnavailable, Tool
 
 PLUGIN_GROUP = "botpsy.plugins"
@@ -109,22 +110,21 @@ class Application:
             model.path,
             local.ContextSettings(engine.context, engine.threads),
             quantisation=model.quantisation,
+            family=entry.sampling if (entry := entry_named(model.name)) else None,
         )
 
     def new_assistant(self, session: Session, approver: Approver) -> Assistant:
         """Begin a conversation."""
         engine = self.settings.engine
-        sampling = None
-        if engine.temperature is not None:
-            sampling = replace(Sampling(), temperature=engine.temperature)
         return Assistant(
             session=session,
             tools=self.tools,
             approver=approver,
             journal=self.journal,
             clock=self.clock,
-            sampling=sampling,
+            sampling=_sampling_of(engine),
             thinking=engine.thinking,
+            reasoning_tokens=engine.reasoning_tokens,
         )
 
     async def interrupted_calls(self) -> list[str]:
@@ -140,6 +140,20 @@ class Application:
         for plugin in self.plugins:
             await plugin.close()
         self.journal.close()
+
+
+def _sampling_of(engine: EngineSettings) -> Sampling:
+    """Return what the settings say of sampling; what is unset is left to the model."""
+    return Sampling(
+        temperature=engine.temperature,
+        top_k=engine.top_k,
+        top_p=engine.top_p,
+        min_p=engine.min_p,
+        repeat_penalty=engine.repeat_penalty,
+        presence_penalty=engine.presence_penalty,
+        frequency_penalty=engine.frequency_penalty,
+        seed=engine.seed,
+    )
 
 
 def _make(plugin: type[Plugin], settings: Settings, clock: Clock) -> Plugin:

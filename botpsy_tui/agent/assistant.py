@@ -9,16 +9,19 @@ from botpsy_tui.agent.calls import Call, CallRunner, CallVerdict
 from botpsy_tui.agent.events import CallInvalid, Event, StepFinished, TurnEnd, TurnFinished
 from botpsy_tui.agent.prompt import SYSTEM_PROMPT, schema_of, stamped
 from botpsy_tui.approval import Approver
+from botpsy_tui.engine.repetition import without_loop
 from botpsy_tui.engine.types import (
     CallWritten,
     EngineError,
     Finished,
     Message,
+    ReasoningDelta,
     Request,
     Sampling,
     Session,
     Statistics,
     TextDelta,
+    Thinking,
     ToolCall,
 )
 from botpsy_tui.journal import Journal, JournalProblem
@@ -41,14 +44,16 @@ class Assistant:
         journal: Journal,
         clock: Clock,
         sampling: Sampling | None = None,
-        thinking: bool = False,
+        thinking: Thinking = "auto",
+        reasoning_tokens: int = 512,
     ) -> None:
         self._session = session
         self._schemas = [schema_of(tool) for tool in tools]
         self._journal = journal
         self._clock = clock
         self._sampling = sampling
-        self._thinking = thinking
+        self._thinking: Thinking = thinking
+        self._reasoning_tokens = reasoning_tokens
         self._references = References()
         self._messages = [Message("system", SYSTEM_PROMPT)]
         self._conversation: int | None = None
@@ -91,6 +96,8 @@ class Assistant:
                 if end == "answered" and not step.text.strip():
                     # A small model may end without a word: what the tools said is not kept from the person.
                     yield TextDelta(turn.told or "I have no answer to that.")
+                if end == "repeated":
+                    turn.problem = "The model began to say the same again and again, and was stopped."
                 if end is not None:
                     break
                 async for event in self._do_calls(turn, step):
@@ -126,20 +133,26 @@ class Assistant:
                 else:
                     if isinstance(event, TextDelta):
                         step.text += event.text
+                    elif isinstance(event, ReasoningDelta):
+                        step.reasoning += event.text
                     yield event
         finally:
             stopping.cancel()
             await stream.aclose()  # pyright: ignore
             if step.finished.reason != "end":
                 step.calls.clear()
+            if step.finished.reason == "repeated":
+                step.text, step.reasoning = without_loop(step.text), without_loop(step.reasoning)
             if step.text or step.calls:
-                await self._say(Message("assistant", step.text.strip(), tuple(step.calls)))
+                await self._say(
+                    Message("assistant", step.text.strip(), tuple(step.calls), step.reasoning.strip())
+                )
 
     def _end_of(self, step: "_Step") -> TurnEnd | None:
         if step.finished.reason == "cancelled":
             return "stopped"
-        if step.finished.reason == "length":
-            return "length"
+        if step.finished.reason in ("length", "repeated"):
+            return step.finished.reason
         return None if step.calls else "answered"
 
     async def _do_calls(self, turn: "_Turn", step: "_Step") -> AsyncGenerator[Event, None]:
@@ -192,6 +205,7 @@ class Assistant:
             references={kind: self._references.names(kind) for kind in kinds},
             sampling=self._sampling,
             thinking=self._thinking,
+            reasoning_tokens=self._reasoning_tokens,
         )
 
 
@@ -226,5 +240,6 @@ class _Step:
 
     def __init__(self) -> None:
         self.text = ""
+        self.reasoning = ""
         self.calls: list[ToolCall] = []
         self.finished = Finished("cancelled", Statistics())

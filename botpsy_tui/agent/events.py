@@ -77,7 +77,7 @@ class TurnFinished:
     - ``stopped``: the person ended it
     - ``refused``: a call was pending where nobody could be asked
     - ``length``: the answer reached its length limit
-    - ``repeated``: the model made the same call three times
+    - ``repeated``: the model made the same call three times, or wrote the same words again and again
     - ``failed``: the model or a tool broke; `problem` says how
     """
 

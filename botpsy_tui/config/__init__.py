@@ -3,11 +3,12 @@
 from botpsy_tui.config.accounts import AccountSettings
 from botpsy_tui.config.folders import cache_folder, config_folder, data_folder
 from botpsy_tui.config.secrets import read_secret, remove_secret, store_secret
-from botpsy_tui.config.settings import Settings, SettingsProblem, load_settings, settings_path
+from botpsy_tui.config.settings import EngineSettings, Settings, SettingsProblem, load_settings, settings_path
 from botpsy_tui.config.writing import add_account, remove_account
 
 __all__ = [
     "AccountSettings",
+    "EngineSettings",
     "Settings",
     "SettingsProblem",
     "add_account",

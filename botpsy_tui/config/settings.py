@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -28,8 +28,32 @@ class EngineSettings(_Section):
     """Threads that decode; 0 for as many as there are cores."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """How freely the next token is chosen; 0 is always the likeliest. Unset: as the model recommends."""
-    thinking: bool = False
-    """Let the model reason before it answers. Slower, and at this size not better."""
+    top_k: Annotated[int, Field(ge=0, le=1000)] | None = None
+    """Choose among this many likeliest tokens only; 0 is all."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Choose among the likeliest tokens that have this probability together."""
+    min_p: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """Leave out tokens less likely than this share of the likeliest one."""
+    repeat_penalty: Annotated[float, Field(ge=0.5, le=2)] | None = None
+    """Make tokens that were just written less likely; 1 is not at all. Never in calls."""
+    presence_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
+    """The same, by a fixed amount; 0 is not at all. Never in calls."""
+    frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
+    """The same, by an amount for each time; 0 is not at all. Never in calls."""
+    seed: Annotated[int, Field(ge=0, lt=2**32 - 1)] | None = None
+    """The same seed gives the same text to the same words; unset is a new one each time."""
+    thinking: Literal["auto", "on", "off"] = "auto"
+    """Let the model reason before it answers; ``auto``: where that makes it better.
+
+    ``true`` and ``false`` are read as on and off.
+    """
+    reasoning_tokens: Annotated[int, Field(ge=16, le=32_768)] = 512
+    """Tokens the model may reason for; then the answer begins."""
+
+    @field_validator("thinking", mode="before")
+    @classmethod
+    def _switch_as_word(cls, value: object) -> object:
+        return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
 
 
 class Settings(_Section):

@@ -9,8 +9,9 @@ from botpsy_tui.engine.constraint import Constrainer, Constraint
 from botpsy_tui.engine.dialects import Dialect, StreamParser
 from botpsy_tui.engine.grammar import Words
 from botpsy_tui.engine.memory import ContextMemory, common_prefix
+from botpsy_tui.engine.repetition import RepetitionWatch
 from botpsy_tui.engine.runtime import DecodeAborted, Runtime
-from botpsy_tui.engine.sampling import Sampler, recommended
+from botpsy_tui.engine.sampling import Sampler, layered, recommended
 from botpsy_tui.engine.template import ChatTemplate
 from botpsy_tui.engine.types import (
     CallWritten,
@@ -18,6 +19,7 @@ from botpsy_tui.engine.types import (
     Finished,
     PromptProgress,
     Request,
+    Sampling,
     SessionEvent,
     Statistics,
     StopReason,
@@ -45,14 +47,20 @@ class Generation:
     dialect: Dialect
     constrainer: Constrainer
     request: Request
+    thinking: bool
+    """What the request's `thinking` comes to for this model."""
+    family: Sampling
+    """What the model's family is known to want; the file's own word goes first."""
     emit: Callable[[SessionEvent], None]
     cancelled: Callable[[], bool]
 
     _prompt: list[int] = field(default_factory=list[int])
     _decoded: int = 0
     _generated: int = 0
+    _reasoned: int = 0
     _calls: int = 0
     _replies: bool = False
+    _watch: RepetitionWatch = field(default_factory=RepetitionWatch)
     _prompt_seconds: float = 0.0
     _started: float = field(default_factory=time.perf_counter)
 
@@ -61,9 +69,7 @@ class Generation:
 
         Raises `ContextFull` with nothing decoded, or `DecodeAborted`.
         """
-        rendered = self.template.render(
-            self.request.messages, self._declared(), thinking=self.request.thinking
-        )
+        rendered = self.template.render(self.request.messages, self._declared(), thinking=self.thinking)
         prompt = self._prompt = self.runtime.tokenize(rendered.text)
         if len(prompt) + _ROOM_FOR_ANSWER > self.runtime.context_size:
             raise ContextFull(
@@ -88,7 +94,8 @@ class Generation:
         except DecodeAborted:
             self.emit(Finished("cancelled", self.statistics()))
             return
-        sampler = Sampler(self.request.sampling or recommended(self.runtime))
+        asked = self.request.sampling or Sampling()
+        sampler = Sampler(layered(asked, recommended(self.runtime), self.family))
         tools = self._tools()
         parser = self.dialect.parser(tools, in_reasoning=in_reasoning)
         try:
@@ -98,7 +105,9 @@ class Generation:
                     self._replies = False
                     parser = self.dialect.parser((), in_reasoning=in_reasoning)
                     self.memory.decode(self._prompt[self.memory.rewind_to(self._prompt) :])
-                    reason = self._write(parser, sampler, constraint=self.constrainer.plain_text())
+                    reason = self._write(
+                        parser, sampler, constraint=self.constrainer.plain_text(), decides=False
+                    )
             else:
                 reason = self._write(parser, sampler)
         except DecodeAborted:
@@ -131,57 +140,92 @@ class Generation:
         *,
         begin_with: str = "",
         constraint: Constraint | None = None,
+        decides: bool = True,
     ) -> StopReason:
-        """Write until the model ends its turn; `begin_with` is written for it."""
+        """Write until the model ends its turn; `begin_with` is written for it.
+
+        With `decides`, the answer's beginning is where the model decides whether to call a tool.
+        """
         text_of = codecs.getincrementaldecoder("utf-8")(errors="replace")
         words = Words(self.request.words, self.request.references)
         room = min(self.request.max_tokens, self.runtime.context_size - len(self.memory.tokens) - 1)
+        undecided = decides and bool(self._tools())
         while self._generated < room:
             if self.cancelled():
                 return "cancelled"
+            reasoning = parser.in_reasoning
             if begin_with:
                 written, begin_with = self.runtime.tokenize(begin_with), ""
+            elif reasoning and self._has_reasoned_enough:
+                written = self._end_of_reasoning(text_of)
             else:
                 if constraint is not None:
                     constraint.mask(self.runtime.logits())
-                token = sampler.next_token(self.runtime)
-                if self.runtime.ends_generation(token):
+                exact = undecided or parser.in_call or self._retells
+                token = sampler.next_token(self.runtime, exact=exact and not reasoning)
+                if not self.runtime.ends_generation(token):
+                    written = self._opening_mended(token) if undecided and not reasoning else [token]
+                elif reasoning:
+                    written = self._end_of_reasoning(text_of)  # it has forgotten to answer
+                else:
                     return "end"
-                written = self._opening_mended(token) if self._generated == 0 else [token]
                 if constraint is not None:
                     written += constraint.take(token)
                     if constraint.complete:
                         constraint = None
-            self._feed(parser, text_of, written)
+            text = self._feed(parser, text_of, written)
+            if reasoning:
+                self._reasoned += len(written)
+            elif text.strip():
+                undecided = False
             if parser.opening is not None and constraint is None:
                 begun = self.constrainer.begin(parser.opening, self._callable(), words)
                 if begun is not None:
                     constraint, forced = begun
-                    self._feed(parser, text_of, forced)
+                    text += self._feed(parser, text_of, forced)
                     written += forced
             if self._replies or self._calls >= _MOST_CALLS_AT_ONCE:
                 return "end"
+            if self._watch.repeats(text):
+                if not parser.in_reasoning:
+                    return "repeated"
+                self._reasoned = max(self._reasoned, self.request.reasoning_tokens)
+            if len(self.memory.tokens) + len(written) >= self.runtime.context_size:
+                return "length"
             self.memory.decode(written)
         return "length"
+
+    @property
+    def _has_reasoned_enough(self) -> bool:
+        return self._reasoned >= self.request.reasoning_tokens
+
+    def _end_of_reasoning(self, text_of: codecs.IncrementalDecoder) -> list[int]:
+        """Return what closes the reasoning; the answer is watched for loops of its own."""
+        text_of.reset()  # a character may have been cut in two
+        self._watch = RepetitionWatch()
+        return self.runtime.tokenize(self.dialect.reasoning_end)
 
     def _opening_mended(self, token: int) -> list[int]:
         """Return the answer's first token, or the call opener that it was meant to be."""
         begun = self.runtime.piece(token).decode(errors="replace").lstrip()
-        if begun and self._tools():
+        if begun:
             for slip, opener in self.dialect.slips.items():
                 if begun.startswith(slip):
                     return self.runtime.tokenize(opener)
         return [token]
 
-    def _feed(self, parser: StreamParser, text_of: codecs.IncrementalDecoder, tokens: Sequence[int]) -> None:
+    def _feed(self, parser: StreamParser, text_of: codecs.IncrementalDecoder, tokens: Sequence[int]) -> str:
+        """Give tokens to the parser and its events to the listener; return their text."""
         self._generated += len(tokens)
-        for event in parser.feed(text_of.decode(b"".join(map(self.runtime.piece, tokens)))):
+        text = text_of.decode(b"".join(map(self.runtime.piece, tokens)))
+        for event in parser.feed(text):
             if isinstance(event, CallWritten):
                 if event.call.name == _REPLY.name:
                     self._replies = True
                     continue
                 self._calls += 1
             self.emit(event)
+        return text
 
     def _tools(self) -> Sequence[ToolSchema]:
         return self.request.tools if self.dialect.calls_tools else ()
@@ -199,4 +243,9 @@ class Generation:
     def _has_to_decide(self) -> bool:
         """True where the person has just spoken, and the model is to choose before it talks."""
         spoke = self.request.messages[-1].role == "user"
-        return bool(self._tools()) and self.dialect.decides_first and spoke
+        return bool(self._tools()) and self.dialect.decides_first and spoke and not self.thinking
+
+    @property
+    def _retells(self) -> bool:
+        """True where a tool has just answered: times and names are told as they are."""
+        return self.request.messages[-1].role == "tool"

@@ -18,6 +18,7 @@ from botpsy_tui.engine.types import (
     Finished,
     ModelInfo,
     Request,
+    Sampling,
     SessionEvent,
     Statistics,
 )
@@ -27,16 +28,26 @@ _FALLBACK_TEMPLATE = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
+_PARAMETERS_THAT_THINK_WELL = 3_000_000_000
+"""Below, reasoning is slow and measures worse: Qwen3.5-0.8B follows instructions in 52.1 % of IFEval without
+it and 44.0 % with it, by its own card, and is warned to go on thinking without an end."""
+
 
 class LocalSession:
     """A GGUF model in this process."""
 
-    def __init__(self, runtime: Runtime, thread: ThreadPoolExecutor, quantisation: str) -> None:
+    def __init__(
+        self, runtime: Runtime, thread: ThreadPoolExecutor, quantisation: str, family: Sampling
+    ) -> None:
         self._runtime = runtime
+        self._family = family
         self._thread = thread
         self._memory = ContextMemory(runtime)
         source = runtime.chat_template() or _FALLBACK_TEMPLATE
         self._template = ChatTemplate(source, runtime.special_tokens())
+        self._thinks = (
+            self._template.thinks_by_default and runtime.parameter_count() >= _PARAMETERS_THAT_THINK_WELL
+        )
         self._dialect = dialect_of(source)
         self._constrainer = Constrainer(runtime, self._dialect)
         self._info = ModelInfo(
@@ -51,13 +62,23 @@ class LocalSession:
 
     @classmethod
     async def load(
-        cls, path: Path, settings: ContextSettings | None = None, *, quantisation: str = ""
+        cls,
+        path: Path,
+        settings: ContextSettings | None = None,
+        *,
+        quantisation: str = "",
+        family: Sampling | None = None,
     ) -> "LocalSession":
-        """Load a model file. Raises `EngineError` with a sentence where that is impossible."""
+        """Load a model file. Raises `EngineError` with a sentence where that is impossible.
+
+        `family` is the sampling that the model's card recommends, for what the file itself leaves open.
+        """
         thread = ThreadPoolExecutor(1, thread_name_prefix="decode")
 
         def load() -> LocalSession:
-            return cls(Runtime(path, settings or ContextSettings()), thread, quantisation)
+            return cls(
+                Runtime(path, settings or ContextSettings()), thread, quantisation, family or Sampling()
+            )
 
         try:
             return await asyncio.get_running_loop().run_in_executor(thread, load)
@@ -142,6 +163,8 @@ class LocalSession:
             dialect=self._dialect,
             constrainer=self._constrainer,
             request=request,
+            thinking=request.thinking == "on" or (request.thinking == "auto" and self._thinks),
+            family=self._family,
             emit=emit,
             cancelled=cancelled,
         )

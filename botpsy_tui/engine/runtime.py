@@ -101,6 +101,10 @@ class Runtime:
         _llama.llama_model_desc(self._model, buffer, len(buffer))
         return buffer.value.decode(errors="replace")
 
+    def parameter_count(self) -> int:
+        """Return how many weights the model has."""
+        return int(_llama.llama_model_n_params(self._model))
+
     def chat_template(self) -> str | None:
         """Return the chat template that the file carries."""
         template = _llama.llama_model_chat_template(self._model, None)

@@ -52,6 +52,25 @@ class ChatTemplate:
         """The template's text."""
         return self._source
 
+    @property
+    def thinks_by_default(self) -> bool:
+        """True where the template opens the reasoning unless it is told not to, as larger models' do."""
+        probe: dict[str, Any] = {
+            "messages": [{"role": "user", "content": _PROBES[0]}],
+            "tools": None,
+            "add_generation_prompt": True,
+            "bos_token": "",
+            "eos_token": "",
+        }
+        try:
+            default, on, off = (
+                self._template.render(**probe, **switch)
+                for switch in ({}, {"enable_thinking": True}, {"enable_thinking": False})
+            )
+        except (TemplateError, TypeError, ValueError):
+            return False
+        return default == on != off
+
     def render(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema] = (), *, thinking: bool = False
     ) -> RenderedPrompt:
@@ -95,6 +114,8 @@ class ChatTemplate:
     def _as_dict(self, message: Message) -> dict[str, Any]:
         message = replace(message, content=self.defuse(message.content))
         result: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.reasoning:
+            result["reasoning_content"] = self.defuse(message.reasoning)
         if message.tool_calls:
             result["tool_calls"] = [
                 {"type": "function", "function": {"name": c.name, "arguments": self._defused(c.arguments)}}

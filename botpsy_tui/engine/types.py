@@ -35,17 +35,37 @@ class Message:
     role: Role
     content: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    """What the assistant thought before `content`; templates show it to the model within the running turn."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the next token is chosen. Temperature 0 is greedy, and the same run to run."""
+    """How the next token is chosen; what is None is left to the model's own recommendation.
 
-    temperature: float = 0.1
-    top_k: int = 20
-    top_p: float = 0.95
-    min_p: float = 0.0
-    seed: int = 0
+    All but `call_temperature`, `seed` and `logit_bias` is for free text: while a call is decided
+    on or written, and while a tool's result is retold, there are no penalties (they break calls,
+    and times that come twice), and `call_temperature` holds.
+    """
+
+    temperature: float | None = None
+    """0 is greedy: always the likeliest token, the same run to run."""
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    repeat_penalty: float | None = None
+    """1 is none. Penalties look back on the last 64 tokens of free text, not on the prompt."""
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    call_temperature: float | None = None
+    seed: int | None = None
+    """The same seed gives the same text; None is a new one each time."""
+    logit_bias: Mapping[int, float] | None = None
+    """What is added to a token's logit, by token id."""
+
+
+Thinking = Literal["auto", "on", "off"]
+"""Whether the model reasons before it answers; ``auto``: where that is known to make it better."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +78,10 @@ class Request:
     """What the person said in this turn; spans of it fill ``user-words`` arguments."""
     references: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     sampling: Sampling | None = None
-    """None: what the model's file recommends, else the engine's default."""
-    thinking: bool = False
+    """None: all as the model recommends, else the engine's default."""
+    thinking: Thinking = "auto"
+    reasoning_tokens: int = 512
+    """After this many tokens of reasoning the block is closed, and the answer begins."""
     max_tokens: int = 1024
 
 
@@ -92,7 +114,8 @@ class CallWritten:
     call: ToolCall
 
 
-StopReason = Literal["end", "length", "cancelled"]
+StopReason = Literal["end", "length", "cancelled", "repeated"]
+"""Why a turn of the model ended; ``repeated``: it went round in circles and was stopped."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from botpsy_tui.engine.types import Sampling
 from botpsy_tui.models.package_index import PackageParts
 
 
@@ -36,6 +37,8 @@ class CatalogueEntry:
     """What may be asked for after a colon; the first is taken where nothing is said."""
     approximate_size: int
     """Bytes of the default file, for a person who chooses; the real size is the source's to tell."""
+    sampling: Sampling
+    """What its card recommends for answers without reasoning; the file's own recommendation goes first."""
     search: HubSearch | None = None
     place: HubPlace | None = None
     parts: PackageParts | None = None
@@ -53,6 +56,9 @@ STARTER = "starter"
 _STARTER_SIZE = 1_117_320_768
 _STARTER_SHA256 = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
 
+_QWEN35 = Sampling(temperature=1.0, top_k=20, top_p=1.0, min_p=0.0, presence_penalty=2.0)
+"""The card of Qwen3.5-0.8B, text without reasoning; its 2B has the same, and BotPsy is made from it."""
+
 CATALOGUE: tuple[CatalogueEntry, ...] = (
     CatalogueEntry(
         name=BOTPSY,
@@ -60,6 +66,7 @@ CATALOGUE: tuple[CatalogueEntry, ...] = (
         about="the default: a tool-calling fine-tune of Qwen3.5-0.8B",
         quantisations=("q4", "q8", "bf16"),
         approximate_size=530_000_000,
+        sampling=_QWEN35,
         search=HubSearch("qvac", "botpsy", whole_name=False),
     ),
     CatalogueEntry(
@@ -68,6 +75,7 @@ CATALOGUE: tuple[CatalogueEntry, ...] = (
         about="what BotPsy is made from",
         quantisations=("q4", "q8", "bf16"),
         approximate_size=530_000_000,
+        sampling=_QWEN35,
         search=HubSearch("unsloth", "Qwen3.5-0.8B-GGUF"),
     ),
     CatalogueEntry(
@@ -76,6 +84,7 @@ CATALOGUE: tuple[CatalogueEntry, ...] = (
         about="slower, surer",
         quantisations=("q4", "q8", "bf16"),
         approximate_size=1_280_000_000,
+        sampling=_QWEN35,
         search=HubSearch("unsloth", "Qwen3.5-2B-GGUF"),
     ),
     CatalogueEntry(
@@ -84,6 +93,7 @@ CATALOGUE: tuple[CatalogueEntry, ...] = (
         about="quick on a CPU (LFM Open License)",
         quantisations=("q4", "q8", "bf16"),
         approximate_size=730_000_000,
+        sampling=Sampling(temperature=0.1, top_k=50, top_p=0.1, repeat_penalty=1.05),
         search=HubSearch("LiquidAI", "LFM2.5-1.2B-Instruct-GGUF"),
     ),
     CatalogueEntry(
@@ -92,6 +102,7 @@ CATALOGUE: tuple[CatalogueEntry, ...] = (
         about="a small all-rounder",
         quantisations=("q4", "q8", "f16"),
         approximate_size=690_000_000,
+        sampling=Sampling(temperature=0.7, top_p=0.95),
         search=HubSearch("openbmb", "MiniCPM5-1B-GGUF"),
     ),
     CatalogueEntry(
@@ -100,6 +111,7 @@ CATALOGUE: tuple[CatalogueEntry, ...] = (
         about="comes from the package index where no hub can be reached",
         quantisations=("q4",),
         approximate_size=_STARTER_SIZE,
+        sampling=Sampling(temperature=0.7, top_k=20, top_p=0.8, repeat_penalty=1.1),
         place=HubPlace(
             repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
             file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",

@@ -15,13 +15,24 @@ from botpsy_tui.engine.types import (
     Request,
     SessionEvent,
     Statistics,
+    StopReason,
     TextDelta,
     ToolCall,
 )
 from botpsy_tui.plugin import Context, Line, Outcome, Preview, Proposal, Risk, Tool, ToolError, Undo
 
 NOW = datetime(2026, 12, 1, 9, 0, tzinfo=ZoneInfo("Europe/Berlin"))
-Said = str | ToolCall | Sequence[ToolCall] | Exception
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Text that the model did not end by itself."""
+
+    text: str
+    reason: StopReason
+
+
+Said = str | Broken | ToolCall | Sequence[ToolCall] | Exception
 
 
 def clock() -> datetime:
@@ -42,13 +53,16 @@ class FakeSession:
         said = self._said.pop(0)
         if isinstance(said, Exception):
             raise said
+        reason: StopReason = "end"
+        if isinstance(said, Broken):
+            said, reason = said.text, said.reason
         if isinstance(said, str):
             for word in said.split(" "):
                 yield TextDelta(word + " ")
         else:
             for call in [said] if isinstance(said, ToolCall) else said:
                 yield CallWritten(call)
-        yield Finished("end", Statistics(prompt_tokens=10, decoded_tokens=5, generated_tokens=3))
+        yield Finished(reason, Statistics(prompt_tokens=10, decoded_tokens=5, generated_tokens=3))
 
     async def prepare(self, request: Request) -> Statistics:
         return Statistics()

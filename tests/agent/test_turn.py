@@ -20,7 +20,7 @@ from botpsy_tui.approval import Approve, Approver, Edit, Question, Reject, Stop
 from botpsy_tui.engine.types import EngineError, Message, TextDelta, ToolCall
 from botpsy_tui.journal import CallState, Journal
 from botpsy_tui.plugin import ToolError
-from tests.agent.fakes import FakeSession, NoteTool, ScriptedApprover, clock, yes
+from tests.agent.fakes import Broken, FakeSession, NoteTool, ScriptedApprover, clock, yes
 
 MILK = ToolCall("write_note", {"text": "milk"})
 
@@ -177,6 +177,17 @@ async def test_the_same_call_three_times_stops_the_turn(journal: Journal) -> Non
     )
     assert end_of(events).end == "repeated"
     assert tool.committed == ["milk", "milk"]
+
+
+async def test_a_model_that_goes_round_in_circles_is_stopped_and_told_so(journal: Journal) -> None:
+    session = FakeSession(Broken("Well. " + "I am sorry. " * 60, "repeated"), "Hello.")
+    talk = assistant(session, journal, ScriptedApprover())
+    end = end_of(await events_of(talk))
+    assert end.end == "repeated"
+    assert "again and again" in end.problem
+    await events_of(talk, "Go on")
+    kept = [m.content for m in session.requests[-1].messages if m.role == "assistant"]
+    assert kept == ["Well. I am sorry."], "the loop is not left in the conversation, to be learned from"
 
 
 async def test_a_tool_that_fails_says_so_and_the_talk_goes_on(journal: Journal) -> None:

@@ -34,6 +34,9 @@ def test_no_file_is_the_defaults(path: Path) -> None:
         ("engine = [", "not valid TOML"),
         ("[engine]\ncontext = 5", "engine.context"),
         ("[engine]\nspeed = 5", "engine.speed"),
+        ('[engine]\nthinking = "maybe"', "engine.thinking: Input should be 'auto', 'on' or 'off'"),
+        ("[engine]\nseed = -1", "engine.seed"),
+        ("[engine]\nreasoning_tokens = 0", "engine.reasoning_tokens"),
         ('timezone = "Mars/Olympus"', "no time zone 'Mars/Olympus'"),
         (
             '[[accounts]]\nname = "a"\nkind = "x"\n[[accounts]]\nname = "a"\nkind = "x"',
@@ -45,6 +48,15 @@ def test_a_mistake_is_one_sentence_with_its_place(path: Path, text: str, says: s
     path.write_text(text)
     with pytest.raises(SettingsProblem, match=says):
         load_settings(path)
+
+
+@pytest.mark.parametrize(
+    ("written", "means"), [("true", "on"), ("false", "off"), ('"auto"', "auto"), ('"on"', "on")]
+)
+def test_thinking_is_a_word_or_the_switch_it_once_was(path: Path, written: str, means: str) -> None:
+    path.write_text(f"[engine]\nthinking = {written}\n")
+    assert load_settings(path).engine.thinking == means
+    assert load_settings(path.with_name("none.toml")).engine.thinking == "auto"
 
 
 def test_an_account_is_added_and_removed_and_comments_stay(path: Path) -> None:

@@ -5,6 +5,7 @@ fourth layer), the dense one Qwen2's. Their text is noise; their tokenizer, temp
 behave as a real model's do. Made in a second, about a megabyte.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -86,13 +87,21 @@ class _Writer:
 
 
 def write_model(
-    path: Path, kind: Kind = "hybrid", *, template: str = QWEN_XML_TEMPLATE, seed: int = 0
+    path: Path,
+    kind: Kind = "hybrid",
+    *,
+    template: str = QWEN_XML_TEMPLATE,
+    seed: int = 0,
+    sampling: Mapping[str, float] | None = None,
 ) -> Path:
-    """Write a model of that kind to `path`; return it."""
+    """Write a model of that kind to `path`; return it. `sampling` are its ``general.sampling`` keys."""
     file = gguf.GGUFWriter(path, "qwen35" if kind == "hybrid" else "qwen2")
     _header(file, kind)
     size = _vocabulary(file)
     file.add_chat_template(template)
+    for key, value in (sampling or {}).items():
+        add = file.add_int32 if isinstance(value, int) else file.add_float32
+        add(f"general.sampling.{key}", value)  # type: ignore[arg-type]
     _weights(_Writer(file, np.random.default_rng(seed)), kind, size)
     file.write_header_to_file()
     file.write_kv_data_to_file()

@@ -45,6 +45,16 @@ class StreamParser(ABC):
         self.opening: Opening | None = None
         """Set while a call has been begun by the text fed last."""
 
+    @property
+    def in_reasoning(self) -> bool:
+        """True while what is written is reasoning."""
+        return self._reasoning
+
+    @property
+    def in_call(self) -> bool:
+        """True while what is written is a call."""
+        return self._opener is not None
+
     def feed(self, text: str) -> list[Parsed]:
         """Take more text; return what has become clear."""
         self._buffer += text
@@ -149,6 +159,8 @@ class Dialect(ABC):
 
     name: ClassVar[str]
     calls_tools: ClassVar[bool] = True
+    reasoning_end: ClassVar[str] = f"\n{_THINK_CLOSE}\n\n"
+    """What closes the reasoning, as the template itself writes it."""
     opener: ClassVar[str] = ""
     """What a call begins with, as the template itself writes it."""
     decides_first: ClassVar[bool] = False
