@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -23,8 +22,7 @@ from botpsy_tui.engine.types import EngineError, Sampling, Session
 from botpsy_tui.journal import Journal
 from botpsy_tui.models import InstalledModel, ModelStore, entry_named
 from botpsy_tui.plugin import Account, AccountKind, Clock, Host, Plugin, SecretUnavailable, Tool
-
-PLUGIN_GROUP = "botpsy.plugins"
+from botpsy_tui.trust import LoadedPlugin, load_plugins, taken_out
 
 
 def model_store() -> ModelStore:
@@ -32,29 +30,14 @@ def model_store() -> ModelStore:
     return ModelStore(data_folder() / "models")
 
 
-def plugin_classes() -> tuple[dict[str, type[Plugin]], list[str]]:
-    """Return the installed plugins by name, and a sentence for each that can't be used."""
-    found: dict[str, type[Plugin]] = {}
-    notices: list[str] = []
-    for entry in sorted(entry_points(group=PLUGIN_GROUP), key=lambda entry: entry.name):
-        try:
-            loaded = entry.load()
-        except Exception as error:  # noqa: BLE001 - a third party's fault must not take the house down
-            notices.append(f"The plugin {entry.name} can't be loaded: {error}.")
-            continue
-        if not (isinstance(loaded, type) and issubclass(loaded, Plugin)):
-            notices.append(f"The plugin {entry.name} is not a botpsy_tui.plugin.Plugin; it is left out.")
-        elif loaded.name in found:
-            notices.append(f"A second plugin calls itself {loaded.name}; it is left out.")
-        else:
-            found[loaded.name] = loaded
-    return found, notices
-
-
 def account_kinds() -> dict[str, AccountKind]:
-    """Return the kinds of account that the installed plugins can use."""
-    classes, _ = plugin_classes()
-    return {kind.kind: kind for plugin in classes.values() for kind in plugin.account_kinds}
+    """Return the kinds of account that the plugins can use; one that is taken stays with the first."""
+    plugins, _ = load_plugins()
+    kinds: dict[str, AccountKind] = {}
+    for loaded in plugins.values():
+        for kind in loaded.plugin.account_kinds if loaded.may_use_accounts else ():
+            kinds.setdefault(kind.kind, kind)
+    return kinds
 
 
 def clock_of(settings: Settings) -> Clock:
@@ -90,10 +73,8 @@ class Application:
         settings = load_settings()
         clock = clock or clock_of(settings)
         journal = Journal(data_folder() / "journal.sqlite")
-        classes, notices = plugin_classes()
-        plugins = [_make(plugin, settings, clock) for plugin in classes.values()]
-        tools, clashes = _distinct_tools(plugins)
-        return cls(settings, clock, journal, plugins, tools, [*notices, *clashes])
+        plugins, tools, notices = _plugins_and_tools(settings, clock)
+        return cls(settings, clock, journal, plugins, tools, notices)
 
     def chosen_model(self) -> InstalledModel | None:
         """Return the model that `load_session` would load."""
@@ -156,8 +137,37 @@ def _sampling_of(engine: EngineSettings) -> Sampling:
     )
 
 
-def _make(plugin: type[Plugin], settings: Settings, clock: Clock) -> Plugin:
-    kinds = {kind.kind for kind in plugin.account_kinds}
+def _plugins_and_tools(settings: Settings, clock: Clock) -> tuple[list[Plugin], list[Tool[Any]], list[str]]:
+    """Make the plugins and collect their tools; what can't be used is left out, with a sentence."""
+    loaded, notices = load_plugins()
+    plugins: list[Plugin] = []
+    tools: dict[str, tuple[str, Tool[Any]]] = {}
+    for name, one in loaded.items():
+        try:
+            plugin = make_plugin(one, settings, clock)
+            offered = list(plugin.tools())
+        except Exception as error:  # noqa: BLE001 - a plugin's fault must not take the house down
+            notices.append(f"The plugin {name} can't be used: {error}")
+            continue
+        if problem := taken_out(name, one, offered):
+            notices.append(problem)
+            continue
+        plugins.append(plugin)
+        for tool in offered:
+            if tool.name in tools:
+                notices.append(
+                    f"The plugins {tools[tool.name][0]} and {name} both have a tool named {tool.name}; "
+                    f"that of {name} is left out."
+                )
+            else:
+                tools[tool.name] = name, tool
+    return plugins, [tool for _, tool in tools.values()], notices
+
+
+def make_plugin(loaded: LoadedPlugin, settings: Settings, clock: Clock) -> Plugin:
+    """Make a plugin with what it is given: a folder, its settings, and accounts where it may have some."""
+    plugin = loaded.plugin
+    kinds = {kind.kind for kind in plugin.account_kinds} if loaded.may_use_accounts else set[str]()
     accounts = {account.name: account for account in settings.accounts if account.kind in kinds}
     return plugin(
         Host(
@@ -179,18 +189,3 @@ def _secrets_of(accounts: dict[str, AccountSettings]) -> Callable[[Account], str
         return read_secret(accounts[account.name])
 
     return secret
-
-
-def _distinct_tools(plugins: Sequence[Plugin]) -> tuple[list[Tool[Any]], list[str]]:
-    """Return the tools; one whose name is taken is refused, so that none can shadow another."""
-    tools: dict[str, Tool[Any]] = {}
-    notices: list[str] = []
-    for plugin in plugins:
-        for tool in plugin.tools():
-            if tool.name in tools:
-                notices.append(
-                    f"The plugin {plugin.name} has a second tool named {tool.name}; it is left out."
-                )
-            else:
-                tools[tool.name] = tool
-    return list(tools.values()), notices

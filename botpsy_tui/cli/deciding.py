@@ -71,7 +71,7 @@ def _show(proposal: Proposal, problem: str) -> None:
     width = max((len(for_display_line(line.label)) for line in preview.lines), default=0)
     for line in preview.lines:
         before = f"{line.before} → " if line.before is not None else ""
-        say_row(line.label, before + line.value, indent=4, width=width)
+        say_row(line.label, before + line.value, indent=4, width=width, err=True)
     for warning in preview.warnings:
         say(f"  ! {for_display_line(warning)}", err=True, colour="yellow")
 
@@ -81,7 +81,7 @@ def _show_details(proposal: Proposal) -> None:
     rows += [(f"argument {name}", str(value)) for name, value in proposal.arguments.items()]
     rows += [(f"payload {name}", str(value)) for name, value in proposal.payload.items()]
     for label, value in rows:
-        say_row(label, value, indent=4)
+        say_row(label, value, indent=4, err=True)
 
 
 def _edited(question: Question) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from botpsy_tui import __version__
-from botpsy_tui.cli import account, model
+from botpsy_tui.cli import account, model, plugin
 from botpsy_tui.cli.ask import ask
 from botpsy_tui.cli.exits import Exit, stop
 from botpsy_tui.cli.output import never_fail_to_write, say
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("ask")(ask)
 app.add_typer(model.app, name="model")
 app.add_typer(account.app, name="account")
+app.add_typer(plugin.app, name="plugin")
 
 
 def _version(wanted: bool) -> None:

@@ -15,8 +15,8 @@ def say(text: str = "", *, err: bool = False, colour: str | None = None) -> None
     typer.secho(for_display(text), err=err, fg=colour)
 
 
-def say_row(label: str, value: str, *, indent: int = 2, width: int = 0) -> None:
-    """Write a label and its value to standard error, the value in a column of its own.
+def say_row(label: str, value: str, *, indent: int = 2, width: int = 0, err: bool = False) -> None:
+    """Write a label and its value, the value in a column of its own.
 
     Every line of the value, also one that is too long for the terminal, begins in that column:
     no value can draw what looks like the next label.
@@ -24,7 +24,7 @@ def say_row(label: str, value: str, *, indent: int = 2, width: int = 0) -> None:
     label = for_display_line(label)
     column = indent + max(width, len(label)) + 2
     lines = _folded(for_display(value), max(20, shutil.get_terminal_size().columns - column))
-    typer.echo(" " * indent + label.ljust(column - indent) + ("\n" + " " * column).join(lines), err=True)
+    typer.echo(" " * indent + label.ljust(column - indent) + ("\n" + " " * column).join(lines), err=err)
 
 
 def say_badge(badge: str, colour: str, text: str) -> None:

@@ -14,6 +14,9 @@ class Plugin(ABC):
     name: ClassVar[str]
     version: ClassVar[str]
     account_kinds: ClassVar[Sequence[AccountKind]] = ()
+    permissions: ClassVar[frozenset[str]] = frozenset()
+    """What it reaches for, shown when it is first trusted: ``network``, ``files``, ``commands``,
+    ``accounts``. Only ``accounts`` is enforced: without it a plugin of others is given none."""
 
     def __init__(self, host: Host) -> None:
         self.host = host

@@ -128,6 +128,8 @@ class Tool(ABC, Generic[Arguments]):
     description: ClassVar[str]
     version: ClassVar[str] = "1"
     arguments: type[Arguments]
+    highest_risk: ClassVar[Risk] = Risk.DESTRUCTIVE
+    """The worst that a call of it can be; a proposal above it is refused. Undeclared: anything."""
     held: ClassVar[bool] = False
     """True: an approved call waits in the outbox, where the person can still take it back."""
 

@@ -58,6 +58,7 @@ class ChangeEvent(Tool[ChangeEventArguments]):
     name = "change_event"
     description = "Move an event that is already in the calendar to another day or time, or rename it."
     arguments = ChangeEventArguments
+    highest_risk = Risk.SEND
 
     def __init__(self, diary: Diary) -> None:
         self._diary = diary
@@ -168,6 +169,7 @@ class DeleteEvent(Tool[DeleteEventArguments]):
     name = "delete_event"
     description = "Cancel an event: delete it from the calendar."
     arguments = DeleteEventArguments
+    highest_risk = Risk.DESTRUCTIVE
 
     def __init__(self, diary: Diary) -> None:
         self._diary = diary

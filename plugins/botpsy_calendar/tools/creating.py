@@ -80,6 +80,7 @@ class CreateEvent(Tool[CreateEventArguments]):
         "finds a free time where only a day is said."
     )
     arguments = CreateEventArguments
+    highest_risk = Risk.SEND
 
     def __init__(self, diary: Diary, *, organizer: Callable[[str], str], usual_length: timedelta) -> None:
         self._diary = diary

@@ -44,6 +44,7 @@ class ListEvents(Tool[ListEventsArguments]):
     name = "list_events"
     description = "Show what is in the calendar on a day or in a span of days."
     arguments = ListEventsArguments
+    highest_risk = Risk.READ
 
     def __init__(self, diary: Diary) -> None:
         self._diary = diary
@@ -84,6 +85,7 @@ class FindEvents(Tool[FindEventsArguments]):
     name = "find_events"
     description = "Find events by words: when something is, or what there is with a person."
     arguments = FindEventsArguments
+    highest_risk = Risk.READ
 
     def __init__(self, diary: Diary) -> None:
         self._diary = diary
@@ -142,6 +144,7 @@ class FindFreeTime(Tool[FindFreeTimeArguments]):
     name = "find_free_time"
     description = "Find when the person is free on a day or in a span of days."
     arguments = FindFreeTimeArguments
+    highest_risk = Risk.READ
 
     def __init__(self, diary: Diary) -> None:
         self._diary = diary
