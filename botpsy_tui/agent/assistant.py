@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from botpsy_tui.agent.calls import Call, CallRunner, CallVerdict
@@ -126,7 +127,7 @@ class Assistant:
                     break
                 event = following.result()
                 if isinstance(event, CallWritten):
-                    step.calls.append(event.call)
+                    step.calls.append(_encodable(event.call))
                 elif isinstance(event, Finished):
                     step.finished = event
                     break
@@ -207,6 +208,12 @@ class Assistant:
             thinking=self._thinking,
             reasoning_tokens=self._reasoning_tokens,
         )
+
+
+def _encodable(call: ToolCall) -> ToolCall:
+    """Return a call without halves of surrogate pairs, which JSON can hold and UTF-8 can't."""
+    text = json.dumps(dict(call.arguments), ensure_ascii=False)
+    return replace(call, arguments=json.loads(text.encode(errors="replace")))
 
 
 class _Turn:

@@ -185,7 +185,7 @@ class CallRunner:
         """Return the tool's proposal, or what is wrong with the arguments."""
         try:
             validated: BaseModel = tool.arguments.model_validate(dict(arguments))
-            return await tool.propose(validated, context)
+            proposal = await tool.propose(validated, context)
         except ValidationError as error:
             return "; ".join(
                 f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
@@ -195,6 +195,12 @@ class CallRunner:
             return str(error)
         except Exception as error:  # noqa: BLE001 - a plugin's fault must not take the house down
             return f"{tool.name} can't be used now ({type(error).__name__}: {error})."
+        if proposal.risk.exceeds(tool.highest_risk):
+            return (
+                f"{tool.name} wanted more than it declares ({proposal.risk.value}, and at worst "
+                f"{tool.highest_risk.value}): it is not run."
+            )
+        return proposal
 
     def _invalid(self, call: Call, problem: str) -> CallInvalid:
         call.answer = f"Error: {problem}"

@@ -24,6 +24,11 @@ class Risk(StrEnum):
     SEND = "send"
     DESTRUCTIVE = "destructive"
 
+    def exceeds(self, other: "Risk") -> bool:
+        """Say whether this is worse than `other`; the order is that above."""
+        order = list(Risk)
+        return order.index(self) > order.index(other)
+
 
 class ToolError(Exception):
     """The call cannot be done as asked.

@@ -19,7 +19,7 @@ from botpsy_tui.agent.events import (
 from botpsy_tui.approval import Approve, Approver, Edit, Question, Reject, Stop
 from botpsy_tui.engine.types import EngineError, Message, TextDelta, ToolCall
 from botpsy_tui.journal import CallState, Journal
-from botpsy_tui.plugin import ToolError
+from botpsy_tui.plugin import Risk, ToolError
 from tests.agent.fakes import Broken, FakeSession, NoteTool, ScriptedApprover, clock, yes
 
 MILK = ToolCall("write_note", {"text": "milk"})
@@ -259,3 +259,23 @@ async def test_several_calls_of_one_step_are_each_asked_about(journal: Journal) 
         "Not run: the person said no.",
     ]
     assert isinstance(session.requests[-1].messages[0], Message)
+
+
+async def test_a_proposal_worse_than_its_tool_declares_is_not_even_asked_about(journal: Journal) -> None:
+    class Modest(NoteTool):
+        highest_risk = Risk.WRITE
+
+    tool, approver = Modest(risk=Risk.SEND), ScriptedApprover()
+    session = FakeSession(MILK, "Sorry.")
+    events = await events_of(assistant(session, journal, approver, tool))
+    assert [e.problem for e in events if isinstance(e, CallInvalid)] == [
+        "write_note wanted more than it declares (send, and at worst write): it is not run."
+    ]
+    assert approver.questions == []
+    assert tool.committed == []
+
+
+async def test_half_a_character_from_the_model_does_not_end_the_turn(journal: Journal) -> None:
+    session, tool = FakeSession(ToolCall("write_note", {"text": "\ud800"}), "Sorry."), NoteTool()
+    events = await events_of(assistant(session, journal, ScriptedApprover(yes), tool))
+    assert end_of(events).end == "answered"
