@@ -1,0 +1,332 @@
+"""A session with a model that runs elsewhere, over an OpenAI-compatible endpoint."""
+
+import json
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+import httpx
+
+from botpsy_tui.engine.endpoint_stream import Answer, BrokenAnswer, events_of_line
+from botpsy_tui.engine.template import declaration
+from botpsy_tui.engine.types import (
+    ContextFull,
+    EngineError,
+    Finished,
+    Message,
+    ModelInfo,
+    Request,
+    SessionEvent,
+    Statistics,
+)
+
+_CONNECT_SECONDS = 10.0
+_LONGEST_BODY = 4 * 1024 * 1024
+_LONGEST_REASON = 200
+_MOST_NAMED = 6
+_CONTEXT_WORDS = ("context_length", "context length", "context size", "context window")
+
+
+@dataclass(frozen=True)
+class EndpointSettings:
+    """Where the model is, and how to be let in."""
+
+    url: str
+    """Up to and with the version, such as ``http://127.0.0.1:8080/v1``."""
+    model: str = ""
+    """As the server names it; empty where it has only one."""
+    key: Callable[[], str] | None = field(default=None, repr=False)
+    """Gives the API key; asked once, when the session begins. May block."""
+    context_size: int = 8192
+    """Tokens the server's context holds, where it does not tell."""
+    silence_seconds: float = 300.0
+    """How long the server may say nothing before it is given up."""
+
+    @property
+    def place(self) -> str:
+        """Host and port, as the person is shown them."""
+        return urlsplit(self.url).netloc
+
+
+class EndpointSession:
+    """A model behind ``/chat/completions`` (llama-server, vLLM, llama_cpp.server and the like)."""
+
+    def __init__(self, client: httpx.AsyncClient, settings: EndpointSettings, key: str) -> None:
+        """Use `open`, which finds the model first."""
+        self._client = client
+        self._settings = settings
+        self._key = key
+        self._model = settings.model
+        self._context_size = settings.context_size
+
+    @classmethod
+    async def open(cls, settings: EndpointSettings) -> "EndpointSession":
+        """Reach the endpoint and find its model. Raises `EngineError` with one sentence."""
+        key = ""
+        if settings.key is not None:
+            import asyncio
+
+            key = await asyncio.to_thread(settings.key)
+        host = urlsplit(settings.url).hostname or ""
+        client = httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            timeout=httpx.Timeout(settings.silence_seconds, connect=_CONNECT_SECONDS),
+            # A proxy of the environment has no business with what never leaves this machine.
+            trust_env=host not in ("127.0.0.1", "::1", "localhost"),
+        )
+        session = cls(client, settings, key)
+        try:
+            await session._find_model()
+        except BaseException:
+            await client.aclose()
+            raise
+        return session
+
+    @property
+    def info(self) -> ModelInfo:
+        """What model this is, and where."""
+        return ModelInfo(
+            name=self._model,
+            architecture="unknown",
+            quantisation="",
+            context_size=self._context_size,
+            dialect="openai",
+            calls_tools=True,
+            endpoint=self._settings.place,
+        )
+
+    async def stream(self, request: Request) -> AsyncIterator[SessionEvent]:
+        """Run one turn of the model; closing the iterator closes the connection, which ends its work there.
+
+        Raises `ContextFull` where the server says that the conversation is too long, or `EngineError`.
+        """
+        started = time.perf_counter()
+        answer = Answer()
+        first: float | None = None
+        try:
+            async with self._client.stream(
+                "POST", f"{self._settings.url}/chat/completions", json=self._body(request)
+            ) as response:
+                if response.status_code != 200:
+                    await self._refused(response)
+                async for line in _lines(response):
+                    for event in events_of_line(line, answer):
+                        first = first or time.perf_counter()
+                        yield event
+                    if answer.ended:
+                        break
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise self._unreachable(error, answering=answer.begun) from error
+        except BrokenAnswer as error:
+            raise EngineError(self._clean(f"The model at {self._settings.place} {error}")) from error
+        if answer.reason is None:
+            raise EngineError(
+                f"The connection to {self._settings.place} broke off in the middle of the answer; ask again."
+            )
+        try:
+            calls = answer.calls()
+        except BrokenAnswer as error:
+            raise EngineError(self._clean(f"The model at {self._settings.place} {error}")) from error
+        for call in calls:
+            yield call
+        ended = time.perf_counter()
+        read = (first or ended) - started
+        yield Finished(
+            answer.reason,
+            answer.statistics(read, ended - started - read, self._context_size),
+            unfinished=answer.unfinished(),
+        )
+
+    async def prepare(self, request: Request) -> Statistics:
+        """Do nothing: a server reads a prompt only to answer it, and may ask money for that."""
+        return Statistics(context_size=self._context_size)
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._client.aclose()
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": chat_messages(request.messages),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": request.max_tokens,
+        }
+        if request.tools:
+            body["tools"] = [declaration(tool) for tool in request.tools]
+            body["tool_choice"] = "auto"
+        if (sampling := request.sampling) is not None:
+            body["temperature"] = sampling.temperature
+            body["top_p"] = sampling.top_p
+            body["seed"] = sampling.seed
+        return body
+
+    async def _find_model(self) -> None:
+        """Take the server's only model where none is named, and its context size where it tells."""
+        try:
+            response = await self._client.get(f"{self._settings.url}/models")
+        except httpx.HTTPError as error:
+            raise self._unreachable(error, answering=False) from error
+        if response.status_code == 404 and self._model:
+            return  # not every server lists its models
+        if response.status_code != 200:
+            await self._refused(response)
+        try:
+            listed: Any = response.json()["data"]
+            models = {str(model["id"]): model for model in listed}
+        except (ValueError, TypeError, KeyError) as error:
+            raise EngineError(
+                f"{self._settings.url} is no OpenAI-compatible endpoint: its list of models can't be read. "
+                "Such an address mostly ends in /v1."
+            ) from error
+        named = ", ".join(list(models)[:_MOST_NAMED]) or "none"
+        if not self._model:
+            if len(models) != 1:
+                raise EngineError(
+                    self._clean(
+                        f"{self._settings.place} has these models: {named}. "
+                        "Name one as `endpoint_model` under [engine] in the settings."
+                    )
+                )
+            self._model = next(iter(models))
+        elif self._model not in models:
+            raise EngineError(
+                self._clean(f"{self._settings.place} has no model {self._model}; it has: {named}.")
+            )
+        longest = models[self._model].get("max_model_len")  # as vLLM tells it
+        if isinstance(longest, int) and longest > 0:
+            self._context_size = longest
+
+    async def _refused(self, response: httpx.Response) -> NoReturn:
+        """Raise what a status other than 200 means."""
+        await _read_some(response)
+        place, status = self._settings.place, response.status_code
+        said = _reason_in(response)
+        because = f" It says: {said}" if said else ""
+        if status in (400, 413, 422) and any(word in response.text.lower() for word in _CONTEXT_WORDS):
+            raise ContextFull(
+                f"This conversation has grown longer than the context of the model at {place}; start a new one."
+            )
+        if status in (401, 403):
+            has = "does not accept the API key" if self._key else "wants an API key"
+            sentence = f"{place} {has} ({status}): set it with `botpsy model endpoint`."
+        elif status == 404:
+            sentence = (
+                f"{place} has no model {self._model or 'at this address'} (404): look at `endpoint` and "
+                f"`endpoint_model` under [engine] in the settings.{because}"
+            )
+        elif status == 429:
+            wait = response.headers.get("Retry-After", "")
+            when = f"in {wait} seconds" if wait.isdigit() else "in a while"
+            sentence = f"{place} has had too many requests (429): ask again {when}.{because}"
+        elif 300 <= status < 400:
+            sentence = f"{place} sends elsewhere ({status}), which is not followed: name the right `endpoint`."
+        elif status >= 500:
+            sentence = f"The server at {place} failed ({status}): ask again, or look at its log.{because}"
+        else:
+            sentence = f"{place} refuses the request ({status}).{because}"
+        raise EngineError(self._clean(sentence))
+
+    def _unreachable(self, error: Exception, *, answering: bool) -> EngineError:
+        place = self._settings.place
+        if isinstance(error, httpx.ConnectTimeout):
+            sentence = f"{place} does not answer within {_CONNECT_SECONDS:.0f} seconds: is it running?"
+        elif isinstance(error, httpx.TimeoutException):
+            sentence = (
+                f"{place} has said nothing for {self._settings.silence_seconds:.0f} seconds and is given up; "
+                "ask again, or set a longer `endpoint_timeout` under [engine]."
+            )
+        elif _of_tls(error):
+            sentence = f"No safe connection to {place} can be made: {_of_tls(error)}."
+        elif isinstance(error, httpx.ConnectError):
+            sentence = (
+                f"No model server answers at {self._settings.url}: start it, or change `endpoint` under "
+                "[engine] in the settings."
+            )
+        elif answering:
+            sentence = f"The connection to {place} broke off in the middle of the answer; ask again."
+        else:
+            sentence = f"The connection to {place} broke off ({type(error).__name__}); ask again."
+        return EngineError(self._clean(sentence))
+
+    def _clean(self, sentence: str) -> str:
+        """Return a sentence without the key, should the server have repeated it."""
+        return sentence.replace(self._key, "(the key)") if self._key else sentence
+
+
+def chat_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return a conversation as the OpenAI chat format has it: calls with ids, each result naming its call."""
+    result: list[dict[str, Any]] = []
+    waiting: list[str] = []
+    count = 0
+    for message in messages:
+        entry: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.tool_calls:
+            waiting = [f"call_{count + i}" for i in range(len(message.tool_calls))]
+            count += len(waiting)
+            entry["tool_calls"] = [
+                {
+                    "id": call_id,
+                    "type": "function",
+                    "function": {
+                        "name": call.name,
+                        "arguments": json.dumps(dict(call.arguments), ensure_ascii=False),
+                    },
+                }
+                for call_id, call in zip(waiting, message.tool_calls, strict=True)
+            ]
+        elif message.role == "tool":
+            if not waiting:
+                raise EngineError("A tool's result stands in this conversation without its call.")
+            entry["tool_call_id"] = waiting.pop(0)
+        result.append(entry)
+    return result
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[str]:
+    """Yield the lines of a body; one without an end is refused."""
+    held = ""
+    async for text in response.aiter_text():
+        *lines, held = (held + text).split("\n")
+        for line in lines:
+            yield line.rstrip("\r")
+        if len(held) > _LONGEST_BODY:
+            raise BrokenAnswer("sends a line without an end; the answer is given up.")
+    if held:
+        yield held
+
+
+async def _read_some(response: httpx.Response) -> None:
+    """Read the body of a refusal, as far as it is worth reading."""
+    if response.is_closed:
+        return
+    body = b""
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > _LONGEST_BODY:
+            break
+    response._content = body  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def _reason_in(response: httpx.Response) -> str:
+    """Return what the server says went wrong, as one short line."""
+    try:
+        content: Any = response.json()
+    except ValueError:
+        return ""
+    error: Any = content.get("error", content) if isinstance(content, Mapping) else content  # pyright: ignore
+    text: Any = error.get("message") or error.get("detail") if isinstance(error, Mapping) else error  # pyright: ignore
+    return " ".join(str(text).split())[:_LONGEST_REASON] if text else ""
+
+
+def _of_tls(error: BaseException | None) -> str:
+    """Return what was wrong with the encryption, where that was the cause."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return str(getattr(error, "verify_message", "") or error.reason or "TLS failed").lower()
+        error = error.__cause__ or error.__context__
+    return ""
