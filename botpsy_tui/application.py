@@ -15,6 +15,7 @@ from botpsy_tui.config import (
     EngineSettings,
     Settings,
     data_folder,
+    endpoint_account,
     load_settings,
     read_secret,
 )
@@ -77,11 +78,18 @@ class Application:
         return cls(settings, clock, journal, plugins, tools, notices)
 
     def chosen_model(self) -> InstalledModel | None:
-        """Return the model that `load_session` would load."""
+        """Return the model file that is named for this run, or the current one."""
         return self.model or model_store().current()
 
+    @property
+    def elsewhere(self) -> str:
+        """The endpoint whose model `load_session` uses, or nothing where it loads one here."""
+        return "" if self.model else self.settings.engine.endpoint
+
     async def load_session(self) -> Session:
-        """Load the chosen model. Takes seconds. Raises `EngineError` or `ModelProblem`."""
+        """Load the chosen model, or reach the endpoint. Raises `EngineError` or `ModelProblem`."""
+        if self.elsewhere:
+            return await open_endpoint(self.settings.engine)
         model = self.chosen_model()
         if model is None:
             raise EngineError("There is no model yet; `botpsy model pull` fetches one.")
@@ -162,6 +170,27 @@ def _plugins_and_tools(settings: Settings, clock: Clock) -> tuple[list[Plugin], 
             else:
                 tools[tool.name] = name, tool
     return plugins, [tool for _, tool in tools.values()], notices
+
+
+async def open_endpoint(engine: EngineSettings) -> Session:
+    """Reach the endpoint of the settings and find its model there. Raises `EngineError`."""
+    endpoint = await asyncio.to_thread(import_module, "botpsy_tui.engine.endpoint")
+    account = endpoint_account(engine)
+
+    def key() -> str:
+        try:
+            return read_secret(account) if account else ""
+        except SecretUnavailable as error:
+            raise EngineError(str(error)) from error
+
+    settings = endpoint.EndpointSettings(
+        url=engine.endpoint,
+        model=engine.endpoint_model,
+        key=key,
+        context_size=engine.context,
+        silence_seconds=engine.endpoint_timeout,
+    )
+    return await endpoint.EndpointSession.open(settings)
 
 
 def make_plugin(loaded: LoadedPlugin, settings: Settings, clock: Clock) -> Plugin:

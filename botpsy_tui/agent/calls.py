@@ -17,6 +17,7 @@ from botpsy_tui.agent.events import (
     CallStarted,
     Event,
 )
+from botpsy_tui.agent.pointing import NotPointedAt, pointed_at
 from botpsy_tui.approval import (
     ApprovalGate,
     ApprovalMismatch,
@@ -76,7 +77,12 @@ class CallRunner:
                 call, f"There is no tool {call.written.name}; there are {', '.join(self._tools)}."
             )
             return
-        proposed = await self._propose(tool, call.written.arguments, context)
+        try:
+            arguments = pointed_at(tool.arguments.model_json_schema(), call.written.arguments, context)
+        except NotPointedAt as problem:
+            yield self._invalid(call, str(problem))
+            return
+        proposed = await self._propose(tool, arguments, context)
         if isinstance(proposed, str):
             yield self._invalid(call, proposed)
             return

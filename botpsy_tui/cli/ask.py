@@ -71,12 +71,12 @@ async def _ask(text: str, model: str | None, as_json: bool, approve: Approvable 
     from botpsy_tui.models import ModelProblem
 
     in_terminal = sys.stdin.isatty() and sys.stderr.isatty()
-    chosen = ensure_model(model, interactive=in_terminal)
     try:
         application = Application.open()
     except (SettingsProblem, JournalProblem) as error:
         stop(str(error), Exit.FAILED)
-    application.model = chosen
+    if model is not None or not application.elsewhere:
+        application.model = ensure_model(model, interactive=in_terminal)
     for notice in [*application.notices, *await application.interrupted_calls()]:
         say(f"botpsy: {notice}", err=True)
     approver = TerminalApprover() if in_terminal else NobodyApprover()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from botpsy_tui.cli.endpoint import endpoint
 from botpsy_tui.cli.exits import Exit, stop
 from botpsy_tui.cli.output import say, say_json
 from botpsy_tui.plugin.text import for_display_line
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from botpsy_tui.models import InstalledModel, ModelStore
 
 app = typer.Typer(help="The models the assistant can think with.", no_args_is_help=True)
+
+app.command("endpoint")(endpoint)
 
 _SPEC = "A name of `botpsy model list` (with :q8 for a finer one), hf:OWNER/REPO[:FILE], or a .gguf file."
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]

@@ -3,8 +3,15 @@
 from botpsy_tui.config.accounts import AccountSettings
 from botpsy_tui.config.folders import cache_folder, config_folder, data_folder
 from botpsy_tui.config.secrets import read_secret, remove_secret, store_secret
-from botpsy_tui.config.settings import EngineSettings, Settings, SettingsProblem, load_settings, settings_path
-from botpsy_tui.config.writing import add_account, remove_account
+from botpsy_tui.config.settings import (
+    EngineSettings,
+    Settings,
+    SettingsProblem,
+    endpoint_account,
+    load_settings,
+    settings_path,
+)
+from botpsy_tui.config.writing import add_account, change_engine, remove_account
 
 __all__ = [
     "AccountSettings",
@@ -13,8 +20,10 @@ __all__ = [
     "SettingsProblem",
     "add_account",
     "cache_folder",
+    "change_engine",
     "config_folder",
     "data_folder",
+    "endpoint_account",
     "load_settings",
     "read_secret",
     "remove_account",

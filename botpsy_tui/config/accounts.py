@@ -6,6 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from botpsy_tui.plugin import Account
 
+ENDPOINT = "endpoint"
+"""The kind of the entry under which a model endpoint's API key is kept."""
+
 
 class AccountSettings(BaseModel):
     """One ``[[accounts]]`` table. The secret itself is never in it."""

@@ -4,7 +4,7 @@ import os
 import subprocess
 from typing import Any
 
-from botpsy_tui.config.accounts import AccountSettings
+from botpsy_tui.config.accounts import ENDPOINT, AccountSettings
 from botpsy_tui.plugin import SecretUnavailable
 
 _SERVICE = "botpsy"
@@ -28,10 +28,12 @@ def read_secret(account: AccountSettings) -> str:
     except Exception as error:
         raise SecretUnavailable(_no_keyring(account.name, error)) from error
     if value is None:
-        raise SecretUnavailable(
-            f"The keyring holds no password for {account.name}; "
-            f"remove the account and add it again (`botpsy account remove {account.name}`)."
+        again = (
+            "set it again with `botpsy model endpoint ADDRESS --key`"
+            if account.kind == ENDPOINT
+            else f"remove the account and add it again (`botpsy account remove {account.name}`)"
         )
+        raise SecretUnavailable(f"The keyring holds no password for {account.name}; {again}.")
     return str(value)
 
 
@@ -65,8 +67,9 @@ def _entry(account: AccountSettings) -> str:
 
 def _no_keyring(name: str, error: Exception) -> str:
     return (
-        f"No keyring can be used here ({type(error).__name__}). Give {name} a --password-command "
-        "(such as `pass show work`) or a --password-env instead."
+        f"No keyring can be used here ({type(error).__name__}). Name a command that prints the secret of "
+        f"{name} (such as `pass show work`) or an environment variable that holds it instead; --help of the "
+        "command tells how."
     )
 
 

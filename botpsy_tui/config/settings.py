@@ -1,13 +1,16 @@
 """The settings file: what it may say, and one clear sentence where it says something else."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from botpsy_tui.config.accounts import AccountSettings
+from botpsy_tui.config.accounts import ENDPOINT, AccountSettings
+from botpsy_tui.config.addresses import checked_endpoint, stays_safe
 from botpsy_tui.config.folders import config_folder
 
 
@@ -49,11 +52,39 @@ class EngineSettings(_Section):
     """
     reasoning_tokens: Annotated[int, Field(ge=16, le=32_768)] = 512
     """Tokens the model may reason for; then the answer begins."""
+    endpoint: str = ""
+    """A model that runs elsewhere: an OpenAI-compatible address, such as ``http://127.0.0.1:8080/v1``."""
+    endpoint_model: str = ""
+    """The model there; may be left out where there is only one."""
+    endpoint_key: Literal["none", "keyring"] = "none"
+    """``keyring``: the endpoint's API key lies in the keyring."""
+    endpoint_key_command: list[str] | None = None
+    """Or a program and its arguments that print the key."""
+    endpoint_key_env: str | None = None
+    """Or the name of an environment variable that holds it."""
+    endpoint_insecure: bool = False
+    """Talk to another machine without encryption: everyone on the way can read and change all of it."""
+    endpoint_timeout: Annotated[int, Field(ge=5, le=3600)] = 300
+    """Seconds the endpoint may say nothing before it is given up."""
 
     @field_validator("thinking", mode="before")
     @classmethod
     def _switch_as_word(cls, value: object) -> object:
         return {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+
+    @field_validator("endpoint")
+    @classmethod
+    def _an_address(cls, value: str) -> str:
+        return checked_endpoint(value) if value else ""
+
+    @model_validator(mode="after")
+    def _safe_on_the_way(self) -> "EngineSettings":
+        if self.endpoint and not self.endpoint_insecure and not stays_safe(self.endpoint):
+            raise ValueError(
+                f"{urlsplit(self.endpoint).hostname} is another machine, and http is not encrypted: "
+                "use https, or set endpoint_insecure = true where the network is your own"
+            )
+        return self
 
 
 class Settings(_Section):
@@ -86,6 +117,18 @@ class Settings(_Section):
             if names.count(name) > 1:
                 raise ValueError(f"two accounts are named {name!r}; each needs a name of its own")
         return value
+
+
+def endpoint_account(engine: EngineSettings) -> AccountSettings | None:
+    """Return what names the endpoint's API key for `read_secret`, or None where it needs none."""
+    if not (engine.endpoint_key_command or engine.endpoint_key_env or engine.endpoint_key == "keyring"):
+        return None
+    return AccountSettings(
+        name=re.sub(r"[^A-Za-z0-9._-]", "-", urlsplit(engine.endpoint).netloc).strip("-"),
+        kind=ENDPOINT,
+        password_command=engine.endpoint_key_command,
+        password_env=engine.endpoint_key_env,
+    )
 
 
 def settings_path() -> Path:

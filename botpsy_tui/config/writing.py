@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,20 @@ def remove_account(name: str, path: Path | None = None) -> AccountSettings:
             return account
     known = ", ".join(account.name for account in accounts) or "none"
     raise SettingsProblem(f"There is no account {name}; there are: {known}.")
+
+
+def change_engine(values: Mapping[str, object], path: Path | None = None) -> None:
+    """Set keys of ``[engine]``; None takes a key out. Raises `SettingsProblem`, changing nothing."""
+    path = path or settings_path()
+    load_settings(path)  # a file that is wrong already is not written over
+    document = _read(path)
+    table: Any = document.setdefault("engine", tomlkit.table())
+    for key, value in values.items():
+        if value is None:
+            table.pop(key, None)
+        else:
+            table[key] = value
+    _write(path, document)
 
 
 def _read(path: Path) -> tomlkit.TOMLDocument:

@@ -1,14 +1,16 @@
 """A session with a model that runs elsewhere, over an OpenAI-compatible endpoint."""
 
+import asyncio
 import json
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import httpx
+from pydantic import BaseModel, ValidationError
 
 from botpsy_tui.engine.endpoint_stream import Answer, BrokenAnswer, events_of_line
 from botpsy_tui.engine.template import declaration
@@ -51,6 +53,17 @@ class EndpointSettings:
         return urlsplit(self.url).netloc
 
 
+class _Said(BaseModel):
+    message: str | None = None
+
+
+class _Refusal(BaseModel):
+    """What a server sends with an error: OpenAI's form, or FastAPI's."""
+
+    error: _Said | str | None = None
+    detail: Any = None
+
+
 class EndpointSession:
     """A model behind ``/chat/completions`` (llama-server, vLLM, llama_cpp.server and the like)."""
 
@@ -65,11 +78,7 @@ class EndpointSession:
     @classmethod
     async def open(cls, settings: EndpointSettings) -> "EndpointSession":
         """Reach the endpoint and find its model. Raises `EngineError` with one sentence."""
-        key = ""
-        if settings.key is not None:
-            import asyncio
-
-            key = await asyncio.to_thread(settings.key)
+        key = await asyncio.to_thread(settings.key) if settings.key is not None else ""
         host = urlsplit(settings.url).hostname or ""
         client = httpx.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {},
@@ -203,13 +212,14 @@ class EndpointSession:
 
     async def _refused(self, response: httpx.Response) -> NoReturn:
         """Raise what a status other than 200 means."""
-        await _read_some(response)
+        await response.aread()
         place, status = self._settings.place, response.status_code
         said = _reason_in(response)
         because = f" It says: {said}" if said else ""
         if status in (400, 413, 422) and any(word in response.text.lower() for word in _CONTEXT_WORDS):
             raise ContextFull(
-                f"This conversation has grown longer than the context of the model at {place}; start a new one."
+                f"This conversation has grown longer than the context of the model at {place}; "
+                "start a new one."
             )
         if status in (401, 403):
             has = "does not accept the API key" if self._key else "wants an API key"
@@ -224,7 +234,9 @@ class EndpointSession:
             when = f"in {wait} seconds" if wait.isdigit() else "in a while"
             sentence = f"{place} has had too many requests (429): ask again {when}.{because}"
         elif 300 <= status < 400:
-            sentence = f"{place} sends elsewhere ({status}), which is not followed: name the right `endpoint`."
+            sentence = (
+                f"{place} sends elsewhere ({status}), which is not followed: name the right `endpoint`."
+            )
         elif status >= 500:
             sentence = f"The server at {place} failed ({status}): ask again, or look at its log.{because}"
         else:
@@ -288,7 +300,13 @@ def chat_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 async def _lines(response: httpx.Response) -> AsyncIterator[str]:
-    """Yield the lines of a body; one without an end is refused."""
+    """Yield the lines of a stream of events, or the whole of a JSON body; one without an end is refused."""
+    kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        yield (await response.aread()).decode(errors="replace").strip()
+        return
+    if kind != "text/event-stream":
+        raise BrokenAnswer("sent no answer but something else; is it an OpenAI-compatible endpoint?")
     held = ""
     async for text in response.aiter_text():
         *lines, held = (held + text).split("\n")
@@ -300,26 +318,14 @@ async def _lines(response: httpx.Response) -> AsyncIterator[str]:
         yield held
 
 
-async def _read_some(response: httpx.Response) -> None:
-    """Read the body of a refusal, as far as it is worth reading."""
-    if response.is_closed:
-        return
-    body = b""
-    async for piece in response.aiter_bytes():
-        body += piece
-        if len(body) > _LONGEST_BODY:
-            break
-    response._content = body  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-
-
 def _reason_in(response: httpx.Response) -> str:
     """Return what the server says went wrong, as one short line."""
     try:
-        content: Any = response.json()
-    except ValueError:
+        refusal = _Refusal.model_validate_json(response.content)
+    except ValidationError:
         return ""
-    error: Any = content.get("error", content) if isinstance(content, Mapping) else content  # pyright: ignore
-    text: Any = error.get("message") or error.get("detail") if isinstance(error, Mapping) else error  # pyright: ignore
+    error = refusal.error
+    text = error if isinstance(error, str) else (error and error.message) or refusal.detail
     return " ".join(str(text).split())[:_LONGEST_REASON] if text else ""
 
 

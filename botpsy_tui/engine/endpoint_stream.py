@@ -1,9 +1,11 @@
 """An answer of an OpenAI-compatible endpoint, put together from the pieces it streams."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
+
+from pydantic import BaseModel, ValidationError, field_validator
 
 from botpsy_tui.engine.types import (
     CallWritten,
@@ -28,6 +30,70 @@ class BrokenAnswer(Exception):
     """What the endpoint sent can't be read; the message goes behind "The model at HOST"."""
 
 
+class _Function(BaseModel):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _CallPiece(BaseModel):
+    index: int | None = None
+    id: str | None = None
+    function: _Function = _Function()
+
+
+class _Delta(BaseModel):
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: list[_CallPiece] | None = None
+
+
+class _Choice(BaseModel):
+    delta: _Delta | None = None
+    message: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Cached(BaseModel):
+    cached_tokens: int | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    prompt_tokens_details: _Cached | None = None
+
+    @property
+    def cached(self) -> int:
+        return (self.prompt_tokens_details and self.prompt_tokens_details.cached_tokens) or 0
+
+
+class _Timings(BaseModel):
+    """What llama-server adds; milliseconds."""
+
+    prompt_n: int = 0
+    prompt_ms: float = 0.0
+    predicted_ms: float = 0.0
+
+
+class _Problem(BaseModel):
+    message: str = "without saying why"
+
+
+class Chunk(BaseModel):
+    """One ``chat.completion.chunk``, or a whole ``chat.completion``; what is not used is left out."""
+
+    choices: list[_Choice] = []
+    usage: _Usage | None = None
+    timings: _Timings | None = None
+    error: _Problem | None = None
+
+    @field_validator("error", mode="before")
+    @classmethod
+    def _in_an_object(cls, value: object) -> object:
+        return {"message": value} if isinstance(value, str) else value
+
+
 @dataclass
 class _Call:
     name: str = ""
@@ -45,8 +111,8 @@ class Answer:
     """True after ``[DONE]``: nothing more comes."""
     _calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
     _pieces: int = 0
-    _usage: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    _timings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    _usage: _Usage = field(default_factory=_Usage)
+    _timings: _Timings = field(default_factory=_Timings)
 
     def calls(self) -> list[CallWritten]:
         """Return the complete calls of an answer that has ended by itself; none of one cut short.
@@ -74,84 +140,66 @@ class Answer:
 
     def statistics(self, prompt_seconds: float, generation_seconds: float, context_size: int) -> Statistics:
         """Return what the turn has cost, by the server's own count where it gives one."""
-        prompt = _count(self._usage, "prompt_tokens")
-        generated = _count(self._usage, "completion_tokens") or self._pieces
-        details = self._usage.get("prompt_tokens_details")
-        cached = _count(cast("Mapping[str, Any]", details), "cached_tokens") if _is_object(details) else 0
+        usage, timings = self._usage, self._timings
+        generated = usage.completion_tokens or self._pieces
         return Statistics(
-            prompt_tokens=prompt,
-            decoded_tokens=_count(self._timings, "prompt_n") or max(prompt - cached, 0),
+            prompt_tokens=usage.prompt_tokens,
+            decoded_tokens=timings.prompt_n or max(usage.prompt_tokens - usage.cached, 0),
             generated_tokens=generated,
-            prompt_seconds=_count(self._timings, "prompt_ms") / 1000 or prompt_seconds,
-            generation_seconds=_count(self._timings, "predicted_ms") / 1000 or generation_seconds,
-            context_used=prompt + generated,
+            prompt_seconds=timings.prompt_ms / 1000 or prompt_seconds,
+            generation_seconds=timings.predicted_ms / 1000 or generation_seconds,
+            context_used=usage.prompt_tokens + generated,
             context_size=context_size,
         )
 
-    def take(self, chunk: Mapping[str, Any]) -> list[TextDelta | ReasoningDelta]:
-        """Take one chunk; return what of it can be shown at once."""
-        if problem := chunk.get("error"):
-            message = cast("Mapping[str, Any]", problem).get("message") if _is_object(problem) else problem
-            raise BrokenAnswer(f"broke off: {' '.join(str(message).split())[:200]}")
-        if _is_object(usage := chunk.get("usage")):
-            self._usage = cast("Mapping[str, Any]", usage)
-        if _is_object(timings := chunk.get("timings")):
-            self._timings = cast("Mapping[str, Any]", timings)
-        choices = chunk.get("choices")
-        if not isinstance(choices, Sequence) or not choices:
+    def take(self, chunk: "Chunk") -> list[TextDelta | ReasoningDelta]:
+        """Take one chunk; return what of it can be shown at once. Raises `BrokenAnswer`."""
+        if chunk.error is not None:
+            raise BrokenAnswer(f"broke off: {' '.join(chunk.error.message.split())[:200]}")
+        self._usage = chunk.usage or self._usage
+        self._timings = chunk.timings or self._timings
+        if not chunk.choices:
             return []
-        choice = cast("Mapping[str, Any]", choices[0])
+        choice = chunk.choices[0]
         # A server that does not stream sends the whole message at once.
-        delta = choice.get("delta") or choice.get("message") or {}
-        if not _is_object(delta):
-            raise BrokenAnswer("sent an answer that can't be read; is it an OpenAI-compatible endpoint?")
-        shown = self._take_delta(cast("Mapping[str, Any]", delta))
-        if reason := choice.get("finish_reason"):
-            if reason not in _REASONS:
-                raise BrokenAnswer(f"ended its answer for another reason ({str(reason)[:40]}).")
-            self.reason = _REASONS[reason]
-        return shown
-
-    def _take_delta(self, delta: Mapping[str, Any]) -> list[TextDelta | ReasoningDelta]:
+        delta = choice.delta or choice.message or _Delta()
         shown: list[TextDelta | ReasoningDelta] = []
-        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-        if isinstance(reasoning, str) and reasoning:
+        if reasoning := delta.reasoning_content or delta.reasoning:
             shown.append(ReasoningDelta(reasoning))
-        if isinstance(text := delta.get("content"), str) and text:
-            shown.append(TextDelta(text))
-        for piece in delta.get("tool_calls") or ():
-            self._take_call(cast("Mapping[str, Any]", piece))
-        if shown or delta.get("tool_calls"):
+        if delta.content:
+            shown.append(TextDelta(delta.content))
+        for piece in delta.tool_calls or ():
+            self._take_call(piece)
+        if shown or delta.tool_calls:
             self.begun = True
             self._pieces += 1
+        if choice.finish_reason:
+            if choice.finish_reason not in _REASONS:
+                raise BrokenAnswer(f"ended its answer for another reason ({choice.finish_reason[:40]}).")
+            self.reason = _REASONS[choice.finish_reason]
         return shown
 
-    def _take_call(self, piece: Mapping[str, Any]) -> None:
+    def _take_call(self, piece: "_CallPiece") -> None:
         call = self._calls.setdefault(self._place_of(piece), _Call())
         if len(self._calls) > _MOST_CALLS:
             raise BrokenAnswer(f"wrote more than {_MOST_CALLS} calls at once; none of them is run.")
-        call.call_id = call.call_id or str(piece.get("id") or "")
-        function = piece.get("function") or {}
-        if name := function.get("name"):
-            call.name = call.name or str(name)
-        arguments = function.get("arguments")
-        if isinstance(arguments, Mapping):  # some servers send them as an object
-            call.arguments = json.dumps(arguments)
-        elif arguments:
-            call.arguments += str(arguments)
+        call.call_id = call.call_id or piece.id or ""
+        call.name = call.name or piece.function.name or ""
+        arguments = piece.function.arguments
+        # Some servers send them as an object, and whole.
+        call.arguments += json.dumps(arguments) if isinstance(arguments, dict) else arguments or ""
         if len(call.arguments) > _LONGEST_ARGUMENTS:
             raise BrokenAnswer("wrote a call without an end; it is not run.")
 
-    def _place_of(self, piece: Mapping[str, Any]) -> int:
+    def _place_of(self, piece: "_CallPiece") -> int:
         """Return which call a piece belongs to: by its index, else its id, else the last."""
-        if isinstance(index := piece.get("index"), int):
-            return index
+        if piece.index is not None:
+            return piece.index
         last = max(self._calls, default=-1)
-        call_id = piece.get("id")
         for place, call in self._calls.items():
-            if call_id and call.call_id == call_id:
+            if piece.id and call.call_id == piece.id:
                 return place
-        return last + 1 if call_id or last < 0 else last
+        return last + 1 if piece.id or last < 0 else last
 
 
 def events_of_line(line: str, answer: Answer) -> list[TextDelta | ReasoningDelta]:
@@ -169,18 +217,8 @@ def events_of_line(line: str, answer: Answer) -> list[TextDelta | ReasoningDelta
     if not line:
         return []
     try:
-        chunk: Any = json.loads(line)
-    except ValueError as error:
-        raise BrokenAnswer("sent an answer that is not valid JSON; ask again.") from error
-    if not _is_object(chunk):
-        raise BrokenAnswer("sent an answer that can't be read; is it an OpenAI-compatible endpoint?")
-    return answer.take(cast("Mapping[str, Any]", chunk))
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _count(numbers: Mapping[str, Any], name: str) -> float | int | Any:
-    value = numbers.get(name)
-    return value if isinstance(value, int | float) else 0
+        chunk = Chunk.model_validate_json(line)
+    except ValidationError as error:
+        what = "valid JSON" if error.errors()[0]["type"] == "json_invalid" else "of OpenAI's form"
+        raise BrokenAnswer(f"sent an answer that is not {what}; ask again.") from error
+    return answer.take(chunk)

@@ -100,7 +100,7 @@ class ChatTemplate:
         try:
             return self._template.render(
                 messages=[self._as_dict(m) for m in messages],
-                tools=[_declaration(t) for t in tools] or None,
+                tools=[declaration(t) for t in tools] or None,
                 add_generation_prompt=generation,
                 enable_thinking=thinking,
                 bos_token="",
@@ -142,7 +142,8 @@ class ChatTemplate:
         return text
 
 
-def _declaration(tool: ToolSchema) -> dict[str, Any]:
+def declaration(tool: ToolSchema) -> dict[str, Any]:
+    """Return a tool as templates and endpoints are told of it, in OpenAI's form."""
     return {
         "type": "function",
         "function": {

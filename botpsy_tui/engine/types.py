@@ -171,6 +171,8 @@ class ModelInfo:
     calls_tools: bool
     hybrid: bool = False
     """True where the memory is (partly) recurrent and cannot be cut."""
+    endpoint: str = ""
+    """Host and port where the model runs elsewhere."""
 
 
 class Session(Protocol):

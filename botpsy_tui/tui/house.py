@@ -27,7 +27,9 @@ class ApplicationHouse:
         return await self._application.interrupted_calls()
 
     def installed_model(self) -> str | None:
-        """Return the chosen model's name."""
+        """Return the chosen model's name, or where it runs."""
+        if self._application.elsewhere:
+            return self._application.elsewhere
         model = self._application.chosen_model()
         return model.name if model else None
 

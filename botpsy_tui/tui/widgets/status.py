@@ -21,7 +21,8 @@ class StatusLine(Static):
 
     def show_model(self, info: ModelInfo) -> None:
         """Name the loaded model."""
-        self._model = f"{info.name} · {info.quantisation}"
+        where = f"at {info.endpoint}" if info.endpoint else info.quantisation
+        self._model = f"{info.name} · {where}"
         self._redraw()
 
     def show_statistics(self, statistics: Statistics) -> None:
