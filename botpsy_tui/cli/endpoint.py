@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from botpsy_tui.cli.exits import Exit, stop
-from botpsy_tui.cli.output import say
+from botpsy_tui.cli.output import say, say_json
 
 if TYPE_CHECKING:
     from botpsy_tui.config import EngineSettings
@@ -100,6 +100,39 @@ _KEYS = (
     "endpoint_key_env",
     "endpoint_insecure",
 )
+
+
+def tell_of_endpoint(*, as_json: bool) -> bool:
+    """Show the endpoint whose model is used; return False where none is set."""
+    from botpsy_tui.config import endpoint_account
+
+    engine = _engine()
+    if not engine.endpoint:
+        return False
+    has_key = endpoint_account(engine) is not None
+    if as_json:
+        say_json({"endpoint": engine.endpoint, "model": engine.endpoint_model, "key": has_key}, indent=2)
+        return True
+    say(f"{'endpoint':<16} {engine.endpoint}")
+    say(f"{'model':<16} {engine.endpoint_model or 'the only one there'}")
+    say(f"{'API key':<16} {'sent' if has_key else 'none'}")
+    say("The models on this machine are not used; `botpsy model endpoint --none` ends that.")
+    return True
+
+
+def warn_of_endpoint() -> None:
+    """Say that an endpoint goes before the models on this machine, where one is set."""
+    if _engine().endpoint:
+        say("An endpoint is set and goes first: `botpsy model endpoint --none` ends that.", err=True)
+
+
+def _engine() -> "EngineSettings":
+    from botpsy_tui.config import SettingsProblem, load_settings
+
+    try:
+        return load_settings().engine
+    except SettingsProblem as problem:
+        stop(str(problem))
 
 
 async def _model_at(engine: "EngineSettings") -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from botpsy_tui.cli.endpoint import endpoint
+from botpsy_tui.cli.endpoint import endpoint, tell_of_endpoint, warn_of_endpoint
 from botpsy_tui.cli.exits import Exit, stop
 from botpsy_tui.cli.output import say, say_json
 from botpsy_tui.plugin.text import for_display_line
@@ -111,6 +111,7 @@ def use(
     except ModelProblem as problem:
         stop(str(problem), Exit.NO_MODEL)
     say(f"{model.name} is the current model.")
+    warn_of_endpoint()
 
 
 @app.command("info")
@@ -127,6 +128,8 @@ def info(
     """
     from botpsy_tui.models import ModelProblem, memory_need, read_header, size_text
 
+    if name is None and tell_of_endpoint(as_json=as_json):
+        return
     try:
         store = model_store()
         model = store.find(name) if name else store.current()

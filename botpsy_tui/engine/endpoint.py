@@ -4,7 +4,8 @@ import asyncio
 import json
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -20,9 +21,11 @@ from botpsy_tui.engine.types import (
     Finished,
     Message,
     ModelInfo,
+    ReasoningDelta,
     Request,
     SessionEvent,
     Statistics,
+    TextDelta,
 )
 
 _CONNECT_SECONDS = 10.0
@@ -53,6 +56,23 @@ class EndpointSettings:
         return urlsplit(self.url).netloc
 
 
+@dataclass
+class _Timing:
+    """When the answer's first piece came."""
+
+    started: float = field(default_factory=time.perf_counter)
+    first: float | None = None
+
+    def first_came(self) -> None:
+        self.first = self.first or time.perf_counter()
+
+    def seconds(self) -> tuple[float, float]:
+        """Return how long the answer let wait for itself, and how long it then took."""
+        ended = time.perf_counter()
+        first = self.first or ended
+        return first - self.started, ended - first
+
+
 class _Said(BaseModel):
     message: str | None = None
 
@@ -74,6 +94,7 @@ class EndpointSession:
         self._key = key
         self._model = settings.model
         self._context_size = settings.context_size
+        self._streams_calls = True
 
     @classmethod
     async def open(cls, settings: EndpointSettings) -> "EndpointSession":
@@ -82,6 +103,8 @@ class EndpointSession:
         host = urlsplit(settings.url).hostname or ""
         client = httpx.AsyncClient(
             headers={"Authorization": f"Bearer {key}"} if key else {},
+            # Between two turns minutes may pass: a connection kept open would mostly be found dead.
+            limits=httpx.Limits(max_keepalive_connections=0),
             timeout=httpx.Timeout(settings.silence_seconds, connect=_CONNECT_SECONDS),
             # A proxy of the environment has no business with what never leaves this machine.
             trust_env=host not in ("127.0.0.1", "::1", "localhost"),
@@ -112,42 +135,32 @@ class EndpointSession:
 
         Raises `ContextFull` where the server says that the conversation is too long, or `EngineError`.
         """
-        started = time.perf_counter()
+        timing = _Timing()
+        streamed = self._streams_calls or not request.tools
         answer = Answer()
-        first: float | None = None
-        try:
-            async with self._client.stream(
-                "POST", f"{self._settings.url}/chat/completions", json=self._body(request)
-            ) as response:
-                if response.status_code != 200:
-                    await self._refused(response)
-                async for line in _lines(response):
-                    for event in events_of_line(line, answer):
-                        first = first or time.perf_counter()
-                        yield event
-                    if answer.ended:
-                        break
-        except (httpx.HTTPError, httpx.StreamError) as error:
-            raise self._unreachable(error, answering=answer.begun) from error
-        except BrokenAnswer as error:
-            raise EngineError(self._clean(f"The model at {self._settings.place} {error}")) from error
+        async with aclosing(self._events(request, answer, streamed=streamed)) as events:
+            async for event in events:
+                timing.first_came()
+                yield event
+        if answer.reason is None and not answer.begun and streamed:
+            # Some servers (llama_cpp.server among them) end a stream without a word where they can't
+            # stream calls, or can't answer; asked without a stream, they answer or say why not.
+            answer = Answer()
+            async with aclosing(self._events(request, answer, streamed=False)) as events:
+                async for event in events:
+                    timing.first_came()
+                    yield event
+            self._streams_calls = not request.tools
         if answer.reason is None:
-            raise EngineError(
-                f"The connection to {self._settings.place} broke off in the middle of the answer; ask again."
-            )
+            raise self._broken_off()
         try:
             calls = answer.calls()
         except BrokenAnswer as error:
-            raise EngineError(self._clean(f"The model at {self._settings.place} {error}")) from error
+            raise self._unreadable(error) from error
         for call in calls:
             yield call
-        ended = time.perf_counter()
-        read = (first or ended) - started
-        yield Finished(
-            answer.reason,
-            answer.statistics(read, ended - started - read, self._context_size),
-            unfinished=answer.unfinished(),
-        )
+        statistics = answer.statistics(*timing.seconds(), self._context_size)
+        yield Finished(answer.reason, statistics, answer.unfinished())
 
     async def prepare(self, request: Request) -> Statistics:
         """Do nothing: a server reads a prompt only to answer it, and may ask money for that."""
@@ -157,14 +170,35 @@ class EndpointSession:
         """End the connection."""
         await self._client.aclose()
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    async def _events(
+        self, request: Request, answer: Answer, *, streamed: bool
+    ) -> AsyncGenerator[TextDelta | ReasoningDelta, None]:
+        """Ask once; what comes is put into `answer`, what can be shown of it is yielded."""
+        body = self._body(request, streamed=streamed)
+        try:
+            async with self._client.stream(
+                "POST", f"{self._settings.url}/chat/completions", json=body
+            ) as response:
+                if response.status_code != 200:
+                    await self._refused(response)
+                async for line in _lines(response):
+                    for event in events_of_line(line, answer):
+                        yield event
+                    if answer.ended:
+                        break
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise self._unreachable(error, answering=answer.begun) from error
+        except BrokenAnswer as error:
+            raise self._unreadable(error) from error
+
+    def _body(self, request: Request, *, streamed: bool) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
             "messages": chat_messages(request.messages),
-            "stream": True,
-            "stream_options": {"include_usage": True},
             "max_tokens": request.max_tokens,
         }
+        if streamed:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         if request.tools:
             body["tools"] = [declaration(tool) for tool in request.tools]
             body["tool_choice"] = "auto"
@@ -260,10 +294,18 @@ class EndpointSession:
                 "[engine] in the settings."
             )
         elif answering:
-            sentence = f"The connection to {place} broke off in the middle of the answer; ask again."
+            return self._broken_off()
         else:
             sentence = f"The connection to {place} broke off ({type(error).__name__}); ask again."
         return EngineError(self._clean(sentence))
+
+    def _broken_off(self) -> EngineError:
+        return EngineError(
+            f"The connection to {self._settings.place} broke off in the middle of the answer; ask again."
+        )
+
+    def _unreadable(self, error: BrokenAnswer) -> EngineError:
+        return EngineError(self._clean(f"The model at {self._settings.place} {error}"))
 
     def _clean(self, sentence: str) -> str:
         """Return a sentence without the key, should the server have repeated it."""
