@@ -23,6 +23,7 @@ from botpsy_tui.engine.types import (
     ModelInfo,
     ReasoningDelta,
     Request,
+    Sampling,
     SessionEvent,
     Statistics,
     TextDelta,
@@ -32,6 +33,8 @@ _CONNECT_SECONDS = 10.0
 _LONGEST_BODY = 4 * 1024 * 1024
 _LONGEST_REASON = 200
 _MOST_NAMED = 6
+_SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "seed")
+"""What every such server knows; the rest is left to it."""
 _CONTEXT_WORDS = ("context_length", "context length", "context size", "context window")
 
 
@@ -202,10 +205,9 @@ class EndpointSession:
         if request.tools:
             body["tools"] = [declaration(tool) for tool in request.tools]
             body["tool_choice"] = "auto"
-        if (sampling := request.sampling) is not None:
-            body["temperature"] = sampling.temperature
-            body["top_p"] = sampling.top_p
-            body["seed"] = sampling.seed
+        sampling = request.sampling or Sampling()
+        chosen = {name: getattr(sampling, name) for name in _SAMPLING}
+        body |= {name: value for name, value in chosen.items() if value is not None}
         return body
 
     async def _find_model(self) -> None:
