@@ -1,0 +1,1 @@
+"""Mail: what stands between the assistant and messages, addresses and servers that mean harm."""
