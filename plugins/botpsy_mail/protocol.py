@@ -1,4 +1,4 @@
-"""Words for an IMAP server (RFC 3501), which `imaplib` sends as they are: each is one argument and no more."""
+"""Words for an IMAP server (RFC 3501), which `imaplib` sends as they are: each is one argument, no more."""
 
 import base64
 import re
