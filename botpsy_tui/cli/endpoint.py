@@ -148,7 +148,11 @@ async def _model_at(engine: "EngineSettings") -> str:
 
 def _typed_key(address: str) -> str:
     if sys.stdin.isatty():
-        typed = str(typer.prompt(f"API key for {address}", hide_input=True, default="", show_default=False))
+        typed = str(
+            typer.prompt(
+                f"API key for {for_display_line(address)}", hide_input=True, default="", show_default=False
+            )
+        )
     else:
         typed = sys.stdin.readline()
     if not typed.strip():
