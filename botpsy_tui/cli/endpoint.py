@@ -9,6 +9,7 @@ import typer
 
 from botpsy_tui.cli.exits import Exit, stop
 from botpsy_tui.cli.output import say, say_json
+from botpsy_tui.plugin.text import for_display_line
 
 if TYPE_CHECKING:
     from botpsy_tui.config import EngineSettings
@@ -148,11 +149,8 @@ async def _model_at(engine: "EngineSettings") -> str:
 
 def _typed_key(address: str) -> str:
     if sys.stdin.isatty():
-        typed = str(
-            typer.prompt(
-                f"API key for {for_display_line(address)}", hide_input=True, default="", show_default=False
-            )
-        )
+        question = f"API key for {for_display_line(address)}"
+        typed = str(typer.prompt(question, hide_input=True, default="", show_default=False))
     else:
         typed = sys.stdin.readline()
     if not typed.strip():

@@ -95,9 +95,13 @@ def test_only_one_file_of_the_command_line_writes(path: Path) -> None:
 
 @pytest.mark.parametrize("path", places(COMMAND_LINE))
 def test_what_the_command_line_asks_is_sanitised(path: Path) -> None:
-    for call in calls(ast.parse(path.read_text())):
-        if name_of(call.func) in QUESTIONS:
-            assert is_clean(call.args[0], {}), f"{path.name}:{call.lineno}: for_display_line is missing"
+    for function in ast.walk(ast.parse(path.read_text())):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            known = once_assigned(function)
+            for call in calls(function):
+                if name_of(call.func) in QUESTIONS:
+                    place = f"{path.name}:{call.lineno}"
+                    assert is_clean(call.args[0], known), f"{place}: for_display_line is missing"
 
 
 @pytest.mark.parametrize("path", places(CHAT))
