@@ -93,11 +93,18 @@ class Application:
         model = self.chosen_model()
         if model is None:
             raise EngineError("There is no model yet; `botpsy model pull` fetches one.")
+        await asyncio.to_thread(model.check_adapters)
         engine = self.settings.engine
         local = await asyncio.to_thread(import_module, "botpsy_tui.engine.local")  # loads llama.cpp
         return await local.LocalSession.load(
             model.path,
-            local.ContextSettings(engine.context, engine.threads),
+            local.ContextSettings(
+                engine.context,
+                engine.threads,
+                kv_type=engine.kv_type,
+                mmap=engine.mmap,
+                adapters=tuple(local.LoraAdapter(one.path, one.scale) for one in model.adapters),
+            ),
             quantisation=model.quantisation,
             family=entry.sampling if (entry := entry_named(model.name)) else None,
         )

@@ -60,6 +60,8 @@ def list_models(as_json: AsJson = False) -> None:
         for model in installed:
             mark = "*" if current and model.name == current.name else " "
             say(f"{mark} {model.name:<16} {size_text(model.size):>8}  {model.quantisation:<8} {model.path}")
+            if model.adapters:
+                say(f"  with {_adapters_of(model)}")
     else:
         say("No model is here yet.")
     if others:
@@ -99,18 +101,28 @@ def pull(
 @app.command("use")
 def use(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="An installed model, or a .gguf file.")],
+    lora: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE[:SCALE]", help="Lay a LoRA adapter over it; can be given more than once."),
+    ] = None,
+    no_lora: Annotated[bool, typer.Option("--no-lora", help="Do without the adapters it has.")] = False,
 ) -> None:
-    """Make a model the current one. A file is used where it lies, and not copied.
+    """Make a model the current one. A file is used where it lies, and not copied; so is an adapter.
 
-    Examples: botpsy model use starter · botpsy model use ~/models/mine.gguf
+    Examples: botpsy model use starter · botpsy model use ~/models/mine.gguf ·
+    botpsy model use botpsy-0.8b --lora ~/mine.gguf:0.8
     """
-    from botpsy_tui.models import ModelProblem
+    from botpsy_tui.models import ModelProblem, parse_adapter
 
+    if lora and no_lora:
+        stop("Name adapters with --lora, or do without them with --no-lora.", Exit.USAGE)
     try:
-        model = model_store().use(name)
+        adapters = [parse_adapter(text) for text in lora] if lora else [] if no_lora else None
+        model = model_store().use(name, adapters)
     except ModelProblem as problem:
         stop(str(problem), Exit.NO_MODEL)
-    say(f"{model.name} is the current model.")
+    over = f", with {_adapters_of(model)}" if model.adapters else ""
+    say(f"{model.name} is the current model{over}.")
     warn_of_endpoint()
 
 
@@ -165,6 +177,7 @@ def info(
         "parameters": f"{header.weights / 1e9:.2f} billion",
         "trained context": f"{header.number('context_length')} tokens",
         "licence": header.text("general.license"),
+        "adapters": _adapters_of(model),
         "memory": f"{need.sentence} ({context} tokens of context)",
     }
     for label, value in rows.items():
@@ -282,5 +295,10 @@ def _no_model() -> str:
     )
 
 
+def _adapters_of(model: "InstalledModel") -> str:
+    return ", ".join(adapter.label for adapter in model.adapters)
+
+
 def _as_dict(model: "InstalledModel") -> dict[str, object]:
-    return {**vars(model), "path": str(model.path)}
+    adapters = [adapter.model_dump(mode="json") for adapter in model.adapters]
+    return {**vars(model), "path": str(model.path), "adapters": adapters}

@@ -29,6 +29,10 @@ class EngineSettings(_Section):
     """Tokens a conversation may grow to."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """Threads that decode; 0 for as many as there are cores."""
+    kv_type: Literal["f16", "q8_0"] = "f16"
+    """How the conversation's keys and values are kept; ``q8_0`` takes half the memory, and a little speed."""
+    mmap: bool = True
+    """Read the model from its file as it is needed, shared with other programs; else copy it to memory."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """How freely the next token is chosen; 0 is always the likeliest. Unset: as the model recommends."""
     top_k: Annotated[int, Field(ge=0, le=1000)] | None = None

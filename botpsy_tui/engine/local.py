@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from botpsy_tui.engine.adapters import LoraAdapter
 from botpsy_tui.engine.constraint import Constrainer
 from botpsy_tui.engine.dialects import dialect_of
 from botpsy_tui.engine.generation import Generation
@@ -22,6 +23,8 @@ from botpsy_tui.engine.types import (
     SessionEvent,
     Statistics,
 )
+
+__all__ = ["ContextSettings", "LocalSession", "LoraAdapter"]
 
 _FALLBACK_TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -58,6 +61,7 @@ class LocalSession:
             dialect=self._dialect.name,
             calls_tools=self._dialect.calls_tools,
             hybrid=runtime.hybrid,
+            adapters=tuple(adapter.label for adapter in runtime.settings.adapters),
         )
 
     @classmethod

@@ -5,12 +5,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
+from botpsy_tui.engine.adapters import LoraAdapter, apply, check_files
 from botpsy_tui.engine.types import EngineError
 
 _llama: Any = llama_cpp  # the bindings carry no types
@@ -30,6 +31,10 @@ class DecodeAborted(Exception):
     """Decoding was stopped by the abort check; the context memory holds a part of the batch."""
 
 
+KvType = Literal["f16", "q8_0"]
+_GGML_TYPES: dict[KvType, int] = {"f16": _llama.GGML_TYPE_F16, "q8_0": _llama.GGML_TYPE_Q8_0}
+
+
 @dataclass(frozen=True)
 class ContextSettings:
     """How the context is made."""
@@ -38,6 +43,18 @@ class ContextSettings:
     """Tokens the context holds; no more than the model was trained for."""
     threads: int = 0
     """0: as many as this process may use."""
+    kv_type: KvType = "f16"
+    """How keys and values are kept; ``q8_0`` takes about half the memory, and a little speed."""
+    mmap: bool = True
+    """Read the model from its file as it is needed, shared with other processes; else copy it to memory."""
+    adapters: tuple[LoraAdapter, ...] = ()
+
+    def identity(self) -> str:
+        """Return what changes wherever these settings would change the model's state.
+
+        Reads the adapters' files. Raises `EngineError` where one is missing.
+        """
+        return ";".join([f"kv={self.kv_type}", *(f"lora={adapter.identity()}" for adapter in self.adapters)])
 
 
 class Runtime:
@@ -45,11 +62,13 @@ class Runtime:
 
     def __init__(self, path: Path, settings: ContextSettings) -> None:
         """Load the model at `path`. Takes seconds. Raises `EngineError` where it can't be loaded."""
+        self.settings = settings
         _check_file(path)
+        check_files(settings.adapters)
         _llama.llama_log_set(_be_silent, None)
         _llama.llama_backend_init()
         parameters = _llama.llama_model_default_params()
-        parameters.load_mode = _llama.LLAMA_LOAD_MODE_MMAP
+        parameters.load_mode = _llama.LLAMA_LOAD_MODE_MMAP if settings.mmap else _llama.LLAMA_LOAD_MODE_NONE
         parameters.use_extra_bufts = not _names_amx()
         self._model: Any = _llama.llama_model_load_from_file(os.fsencode(path), parameters)
         if not self._model:
@@ -60,6 +79,11 @@ class Runtime:
         self._should_abort: Callable[[], bool] = lambda: False
         self._abort_callback = _llama.ggml_abort_callback(self._aborts)
         self._context: Any = self._make_context(settings)
+        try:
+            apply(self._model, self._context, settings.adapters)
+        except EngineError:
+            self.close()
+            raise
         self._memory: Any = _llama.llama_get_memory(self._context)
         self._vocabulary: Any = _llama.llama_model_get_vocab(self._model)
         self.vocabulary_size: int = _llama.llama_vocab_n_tokens(self._vocabulary)
@@ -75,6 +99,9 @@ class Runtime:
         trained = _llama.llama_model_n_ctx_train(self._model)
         parameters.n_ctx = min(settings.size, trained) if trained > 0 else settings.size
         parameters.n_batch = parameters.n_ubatch = BATCH
+        parameters.type_k = parameters.type_v = _GGML_TYPES[settings.kv_type]
+        if settings.kv_type != "f16":  # only flash attention reads values that are not f16
+            parameters.flash_attn_type = _llama.LLAMA_FLASH_ATTN_TYPE_ENABLED
         threads = settings.threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4
         parameters.n_threads = parameters.n_threads_batch = threads
         parameters.abort_callback = self._abort_callback
@@ -82,8 +109,9 @@ class Runtime:
         if not context:
             _llama.llama_model_free(self._model)
             raise EngineError(
-                f"There is not enough memory for a context of {parameters.n_ctx} tokens; set a smaller "
-                "`context` under [engine] in the settings."
+                f"There is not enough memory for a context of {parameters.n_ctx} tokens kept as "
+                f"{settings.kv_type}, or this model can't keep them so; set a smaller `context`, or another "
+                "`kv_type`, under [engine] in the settings."
             )
         return context
 

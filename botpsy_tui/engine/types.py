@@ -173,6 +173,8 @@ class ModelInfo:
     """True where the memory is (partly) recurrent and cannot be cut."""
     endpoint: str = ""
     """Host and port where the model runs elsewhere."""
+    adapters: tuple[str, ...] = ()
+    """The LoRA adapters that are laid over it."""
 
 
 class Session(Protocol):

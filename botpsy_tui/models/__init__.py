@@ -1,5 +1,6 @@
 """Which model: the catalogue, downloads that are verified, and the models on this machine."""
 
+from botpsy_tui.models.adapters import Adapter, parse_adapter
 from botpsy_tui.models.catalogue import CATALOGUE, CatalogueEntry, entry_named
 from botpsy_tui.models.first_choice import FirstChoice, first_choice
 from botpsy_tui.models.gguf_header import GgufHeader, read_header
@@ -17,6 +18,7 @@ from botpsy_tui.models.types import (
 
 __all__ = [
     "CATALOGUE",
+    "Adapter",
     "CatalogueEntry",
     "FirstChoice",
     "GgufHeader",
@@ -31,6 +33,7 @@ __all__ = [
     "entry_named",
     "first_choice",
     "memory_need",
+    "parse_adapter",
     "parse_spec",
     "read_header",
     "size_text",

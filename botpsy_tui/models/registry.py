@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from botpsy_tui.models.adapters import Adapter
 from botpsy_tui.models.disk import write_atomically
 from botpsy_tui.models.types import ModelProblem
 
@@ -30,6 +31,8 @@ class Record(BaseModel):
     quantisation: str
     source: str
     """Where it came from: ``REPO@REVISION/FILE``, the package names, or ``file``."""
+    adapters: tuple[Adapter, ...] = ()
+    """The LoRA adapters that are laid over it."""
 
 
 class Pin(BaseModel):

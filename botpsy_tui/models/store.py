@@ -2,9 +2,11 @@
 
 import contextlib
 import threading
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from botpsy_tui.models.adapters import Adapter, check_adapter
 from botpsy_tui.models.catalogue import CatalogueEntry, entry_named
 from botpsy_tui.models.files import is_whole, remove_leftovers, safe_name, sha256_of
 from botpsy_tui.models.gguf_header import read_header
@@ -28,6 +30,15 @@ class InstalledModel:
     sha256: str
     """Empty for a file that was named by its path and never recorded."""
     quantisation: str
+    adapters: tuple[Adapter, ...] = ()
+    """The LoRA adapters that are laid over it when it is loaded."""
+
+    def check_adapters(self) -> None:
+        """Raise `ModelProblem` where an adapter is gone or doesn't fit."""
+        if self.adapters:
+            header = read_header(self.path)
+            for adapter in self.adapters:
+                check_adapter(adapter, header)
 
 
 class ModelStore:
@@ -71,8 +82,11 @@ class ModelStore:
         quantisation = quantisation_of(source.path.name)
         return InstalledModel(source.path.stem, source.spec, source.path, size, "", quantisation)
 
-    def use(self, name_or_path: str) -> InstalledModel:
-        """Make a model the current one; a file is recorded where it lies, not copied."""
+    def use(self, name_or_path: str, adapters: Sequence[Adapter] | None = None) -> InstalledModel:
+        """Make a model the current one; a file is recorded where it lies, not copied.
+
+        `adapters` are laid over it from now on, checked first; None leaves those it has.
+        """
         if (model := self.get(name_or_path)) is None:
             if (record := self._registry.read().named(name_or_path)) is not None:
                 raise ModelProblem(
@@ -86,8 +100,17 @@ class ModelStore:
             )
         if not model.sha256:
             model = self._take_file(FileSource(model.path), lambda _progress: None, None)
+        if adapters is not None:
+            model = replace(model, adapters=tuple(adapters))
+        model.check_adapters()
         with self._registry.changing() as content:
             content.current = model.name
+            content.models = [
+                record.model_copy(update={"adapters": model.adapters})
+                if record.name == model.name
+                else record
+                for record in content.models
+            ]
         return model
 
     def remove(self, name: str) -> InstalledModel:
@@ -236,7 +259,9 @@ class ModelStore:
                 path.unlink()
             raise
         kept = path.name if path.parent == self.folder else str(path)
+        before = self._registry.read().named(name)
         record = Record(
+            adapters=before.adapters if before else (),
             name=name,
             spec=spec,
             path=kept,
@@ -288,4 +313,5 @@ class ModelStore:
             size=record.size,
             sha256=record.sha256,
             quantisation=record.quantisation,
+            adapters=record.adapters,
         )

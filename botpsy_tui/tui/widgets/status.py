@@ -22,7 +22,7 @@ class StatusLine(Static):
     def show_model(self, info: ModelInfo) -> None:
         """Name the loaded model."""
         where = f"at {info.endpoint}" if info.endpoint else info.quantisation
-        self._model = f"{info.name} · {where}"
+        self._model = " · ".join([info.name, where, *(f"+ {adapter}" for adapter in info.adapters)])
         self._redraw()
 
     def show_statistics(self, statistics: Statistics) -> None:
