@@ -9,6 +9,7 @@ from botpsy_tui import __version__
 from botpsy_tui.cli import account, model, plugin
 from botpsy_tui.cli.ask import ask
 from botpsy_tui.cli.exits import Exit, stop
+from botpsy_tui.cli.export_training import export_training
 from botpsy_tui.cli.output import never_fail_to_write, say
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ask")(ask)
+app.command("export-training")(export_training)
 app.add_typer(model.app, name="model")
 app.add_typer(account.app, name="account")
 app.add_typer(plugin.app, name="plugin")

@@ -1,10 +1,9 @@
 """A session with a model that runs elsewhere, over an OpenAI-compatible endpoint."""
 
 import asyncio
-import json
 import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -13,13 +12,13 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from botpsy_tui.engine.chat_format import chat_messages
 from botpsy_tui.engine.endpoint_stream import Answer, BrokenAnswer, events_of_line
 from botpsy_tui.engine.template import declaration
 from botpsy_tui.engine.types import (
     ContextFull,
     EngineError,
     Finished,
-    Message,
     ModelInfo,
     ReasoningDelta,
     Request,
@@ -312,35 +311,6 @@ class EndpointSession:
     def _clean(self, sentence: str) -> str:
         """Return a sentence without the key, should the server have repeated it."""
         return sentence.replace(self._key, "(the key)") if self._key else sentence
-
-
-def chat_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Return a conversation as the OpenAI chat format has it: calls with ids, each result naming its call."""
-    result: list[dict[str, Any]] = []
-    waiting: list[str] = []
-    count = 0
-    for message in messages:
-        entry: dict[str, Any] = {"role": message.role, "content": message.content}
-        if message.tool_calls:
-            waiting = [f"call_{count + i}" for i in range(len(message.tool_calls))]
-            count += len(waiting)
-            entry["tool_calls"] = [
-                {
-                    "id": call_id,
-                    "type": "function",
-                    "function": {
-                        "name": call.name,
-                        "arguments": json.dumps(dict(call.arguments), ensure_ascii=False),
-                    },
-                }
-                for call_id, call in zip(waiting, message.tool_calls, strict=True)
-            ]
-        elif message.role == "tool":
-            if not waiting:
-                raise EngineError("A tool's result stands in this conversation without its call.")
-            entry["tool_call_id"] = waiting.pop(0)
-        result.append(entry)
-    return result
 
 
 async def _lines(response: httpx.Response) -> AsyncIterator[str]:

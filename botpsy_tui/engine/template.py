@@ -1,6 +1,7 @@
 """Renders a conversation with the model's own chat template, in a sandbox."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -80,6 +81,10 @@ class ChatTemplate:
         marks = [mark for mark in (self._constant_part(messages, tools, thinking), history) if mark]
         return RenderedPrompt(text, tuple(marks), text.rstrip().endswith("<think>"))
 
+    def transcript(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> str:
+        """Render a finished conversation, with no generation prompt at its end. Raises `EngineError`."""
+        return self._render(messages, tools, thinking=False, generation=False)
+
     def _constant_part(self, messages: Sequence[Message], tools: Sequence[ToolSchema], thinking: bool) -> str:
         """Return what stays the same whatever the person says."""
         system = [m for m in messages if m.role == "system"]
@@ -140,6 +145,11 @@ class ChatTemplate:
             if token in text:
                 text = text.replace(token, f"{token[0]} {token[1:]}")
         return text
+
+
+def special_tokens_in(source: str) -> frozenset[str]:
+    """Return the special tokens that a template writes, for when there is no vocabulary at hand."""
+    return frozenset(re.findall(r"<\|[\w-]+\|>|</?(?:think|tool_call|tool_response)>", source))
 
 
 def declaration(tool: ToolSchema) -> dict[str, Any]:

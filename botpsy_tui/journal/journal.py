@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from botpsy_tui.journal.history import PastConversation, read_history
 from botpsy_tui.plugin import Outcome, Proposal
 
 _SCHEMA_VERSION = 1
@@ -191,6 +192,10 @@ class Journal:
             ]
 
         return await self._run(work)
+
+    async def history(self, numbers: Sequence[int] = ()) -> list[PastConversation]:
+        """Return these conversations with their calls' decisions; all where none is named, oldest first."""
+        return await self._run(lambda connection: read_history(connection, numbers))
 
     def close(self) -> None:
         """Close the file."""
