@@ -278,8 +278,8 @@ def test_no_personal_field_is_left_and_spans_stay_spans(words: list[str]) -> Non
     ],
 )
 def test_secrets_never_come_along_masked_or_not(secret: str) -> None:
-    shown = without_secrets(example(f"Note that {secret} please", text=secret))
-    everything = json.dumps([shown.messages[0].content, shown.messages[1].tool_calls[0].arguments["text"]])
+    shown = without_secrets(example(f"Note that {secret} please", note=secret))
+    everything = json.dumps([shown.messages[0].content, shown.messages[1].tool_calls[0].arguments["note"]])
     assert everything.count("[secret]") >= 2
     for part in ("hunter2", "sesame", "abcdef", "MIIE", "eyJzdWI"):
         assert part not in everything
