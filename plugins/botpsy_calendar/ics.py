@@ -17,6 +17,11 @@ MOST_OCCURRENCES = 2000
 _TOO_OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
 _WITHIN_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 _OLDEST_YEAR = 1900
+MOST_CHARACTERS = 2_000_000
+MOST_SERIES = 20
+"""Series in one object; a real one has a single one, and its exceptions."""
+MOST_DATES = 5000
+"""Dates that one object's RDATE and EXDATE may list."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +50,15 @@ class Occurrence:
 
 def read_calendar(data: str) -> icalendar.Calendar:
     """Parse iCalendar text with at least one event. Raises `ValueError` in a few words."""
+    if len(data) > MOST_CHARACTERS:
+        raise ValueError("it is too large")
     try:
         parsed = icalendar.Calendar.from_ical(data)
     except Exception as error:
         raise ValueError(_short(error)) from error
     if not isinstance(parsed, icalendar.Calendar):
         raise ValueError("it is no VCALENDAR")  # noqa: TRY004 - the text is wrong, not a type
+    _check_amount(parsed)
     for event in parsed.walk("VEVENT"):
         if "DTSTART" not in event:
             raise ValueError("an event has no start")
@@ -65,6 +73,21 @@ def read_calendar(data: str) -> icalendar.Calendar:
     return parsed
 
 
+def _check_amount(calendar: icalendar.Calendar) -> None:
+    """Raise `ValueError` for an object that holds more than can be expanded in a moment."""
+    events = calendar.walk("VEVENT")
+    if sum("RRULE" in event for event in events) > MOST_SERIES:
+        raise ValueError(f"it holds more than {MOST_SERIES} series")
+    dates = 0
+    for event in events:
+        for name in ("RDATE", "EXDATE"):
+            value: Any = event.get(name, [])
+            lists = value if isinstance(value, list) else [value]
+            dates += sum(len(one.dts) for one in lists)
+    if dates > MOST_DATES:
+        raise ValueError(f"it lists more than {MOST_DATES} dates")
+
+
 def _check_rule(rule: Any) -> None:
     """Raise `ValueError` for a rule whose expansion takes for ever, or too long."""
     often = _TOO_OFTEN & {str(f).upper() for f in rule.get("FREQ", [])}
@@ -72,6 +95,13 @@ def _check_rule(rule: Any) -> None:
         raise ValueError("an event repeats within the day, which is not supported")
     if any(int(step) < 1 for step in rule.get("INTERVAL", [])):
         raise ValueError("an event's rule has no step, so it would never end")
+    frequency = {str(f).upper() for f in rule.get("FREQ", [])}
+    if frequency != {"YEARLY"} and ("BYWEEKNO" in rule or "BYYEARDAY" in rule):
+        raise ValueError("an event's rule names weeks or days of the year without being yearly")
+    if any(not 1 <= int(month) <= 12 for month in rule.get("BYMONTH", [])):
+        raise ValueError("an event's rule names a month that there is not")
+    if frequency == {"DAILY"} and any(abs(int(place)) > 1 for place in rule.get("BYSETPOS", [])):
+        raise ValueError("an event's rule names a place that no day has")
     if "BYMONTHDAY" in rule and not _has_such_days(rule):
         raise ValueError("an event's rule names a day that no month has")
 
