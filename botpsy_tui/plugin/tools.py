@@ -34,8 +34,13 @@ class ToolError(Exception):
     """The call cannot be done as asked.
 
     The message is one short, precise sentence that a person understands and the model can
-    act on: what is wrong, and what would be right.
+    act on: what is wrong, and what would be right. `sources` as in `Outcome`, where the message
+    holds words of strangers.
     """
+
+    def __init__(self, message: str, *, sources: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.sources = sources
 
 
 @dataclass(frozen=True)

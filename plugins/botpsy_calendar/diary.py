@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from time import monotonic
@@ -12,7 +12,7 @@ from botpsy_calendar.ics import Occurrence, occurrences
 from botpsy_calendar.moments import at, later, show_stretch
 from botpsy_calendar.store import CalendarInfo, CalendarStore, Resource, StoreProblem
 from botpsy_calendar.when import without_days
-from botpsy_tui.plugin import Context, ToolError
+from botpsy_tui.plugin import Context, ToolError, for_display_line, shown_address
 
 _SECONDS = 5
 """How long all reading of recurrences may take."""
@@ -49,7 +49,9 @@ class Diary:
         *,
         default_calendar: str | None = None,
         working_hours: tuple[time, time] = (time(9), time(18)),
+        own_address: Callable[[str], str] = lambda _account: "",
     ) -> None:
+        self._own_address = own_address
         self._stores = {store.name: store for store in stores}
         self._default = default_calendar
         self.working_hours = working_hours
@@ -212,6 +214,16 @@ class Diary:
             if found.key == key:
                 return found
         raise StoreProblem("The event is not there any more.")
+
+    def strangers(self, events: Sequence[Occurrence]) -> tuple[str, ...]:
+        """Return whose words these events hold: those of every organiser who is not the person."""
+        found = dict.fromkeys(
+            for_display_line(f"the invitation “{event.title}” from {shown_address(event.organizer).text}")
+            for event in events
+            if event.organizer
+            and event.organizer.lower() != self._own_address(event.resource.calendar.account).lower()
+        )
+        return tuple(found)
 
     async def close(self) -> None:
         """Close all stores."""

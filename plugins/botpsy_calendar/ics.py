@@ -1,5 +1,6 @@
 """Reads iCalendar (RFC 5545): what occurs when, bounded against rules made to take for ever."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -37,6 +38,8 @@ class Occurrence:
     location: str = ""
     attendees: tuple[str, ...] = ()
     """Mail addresses, without ``mailto:``."""
+    organizer: str = ""
+    """Who invites: a mail address, without ``mailto:``; empty where nobody does."""
     busy: bool = True
     """False where it is marked as free time (TRANSP) or cancelled (STATUS)."""
     recurrence_id: str = ""
@@ -155,6 +158,7 @@ def _occurrence(resource: Resource, event: Any, zone: ZoneInfo, recurring: bool)
         all_day=all_day,
         location=str(event.get("LOCATION", "")).strip(),
         attendees=tuple(_addresses(event.get("ATTENDEE"))),
+        organizer=next(iter(_addresses(event.get("ORGANIZER"))), ""),
         busy=str(event.get("TRANSP", "OPAQUE")).upper() != "TRANSPARENT"
         and str(event.get("STATUS", "")).upper() != "CANCELLED",
         recurrence_id=recurrence,
@@ -179,7 +183,7 @@ def as_moment(value: date, zone: ZoneInfo) -> datetime:
 
 def _addresses(value: Any) -> list[str]:
     values = value if isinstance(value, list) else [] if value is None else [value]
-    return [str(v).removeprefix("mailto:").removeprefix("MAILTO:") for v in values]
+    return [re.sub("^mailto:", "", str(v), flags=re.IGNORECASE) for v in values]
 
 
 def _short(error: Exception) -> str:

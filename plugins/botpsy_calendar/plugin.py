@@ -58,6 +58,7 @@ class CalendarPlugin(Plugin):
             stores,
             default_calendar=self._settings.default_calendar,
             working_hours=self._settings.working_hours,
+            own_address=self._own_address,
         )
 
     def tools(self) -> Sequence[Tool[Any]]:

@@ -143,6 +143,11 @@ async def test_without_an_exact_version_nothing_is_written_over(etag: str) -> No
         f"FREQ=DAILY;BYHOUR={HOURS};BYMINUTE={SIXTY}",
         "FREQ=DAILY;INTERVAL=0",
         "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=DAILY;BYYEARDAY=366;BYMONTH=1",
+        "FREQ=DAILY;BYWEEKNO=1;BYMONTH=6",
+        "FREQ=WEEKLY;BYYEARDAY=366;BYMONTH=1",
+        "FREQ=DAILY;BYSETPOS=5",
+        "FREQ=DAILY;BYMONTH=13",
     ],
 )
 def test_a_rule_made_to_take_for_ever_is_refused_at_once(rule: str) -> None:
@@ -152,3 +157,23 @@ def test_a_rule_made_to_take_for_ever_is_refused_at_once(rule: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - each says it in its own words
         occurrences(resource, NOW, NOW + timedelta(days=365), BERLIN)
     assert time.monotonic() - started < 0.5
+
+
+def test_an_object_with_more_than_a_moments_work_is_refused() -> None:
+    series = "".join(
+        f"BEGIN:VEVENT\r\nUID:{i}\r\nDTSTART:19700101T000000Z\r\nRRULE:FREQ=DAILY\r\nEND:VEVENT\r\n"
+        for i in range(300)
+    )
+    dates = [
+        f"RDATE:202612{d:02d}T{h:02d}{m:02d}00Z" for d in range(1, 5) for h in range(24) for m in range(60)
+    ]
+    for text in (
+        f"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\n{series}END:VCALENDAR\r\n",
+        event("1", "x", "20261201T000000Z", "", *dates),
+        event("1", "x" * 3_000_000, "20261201T000000Z"),
+    ):
+        resource = Resource(CalendarInfo("a", "a", "a"), "x.ics", "1", text)
+        started = time.monotonic()
+        with pytest.raises(ValueError, match=r"more than|too large"):
+            occurrences(resource, NOW, NOW + timedelta(days=365), BERLIN)
+        assert time.monotonic() - started < 2

@@ -75,7 +75,10 @@ class ChangeEvent(Tool[ChangeEventArguments]):
         place = arguments.location if arguments.location and _is_new_place(arguments, context) else None
         if start is None and title is None and place is None:
             raise ToolError(
-                f"It is not clear what to change about “{event.title}”; say the new day, time or title."
+                for_model(
+                    f"It is not clear what to change about “{event.title}”; say the new day, time or title."
+                ),
+                sources=self._diary.strangers([event]),
             )
         lines = [Line("What", for_display(title or event.title), for_display(event.title) if title else None)]
         now_at = _show(event.start, event.end, event.all_day)
@@ -99,7 +102,12 @@ class ChangeEvent(Tool[ChangeEventArguments]):
             preview=Preview(
                 "Change an event", tuple(lines), tuple(await self._warnings(event, start, end, context))
             ),
-            payload={**_target(event), "data": data, "said": said},
+            payload={
+                **_target(event),
+                "data": data,
+                "said": said,
+                "sources": list(self._diary.strangers([event])),
+            },
         )
 
     async def commit(self, proposal: Proposal, context: Context) -> Outcome:
@@ -178,7 +186,7 @@ class DeleteEvent(Tool[DeleteEventArguments]):
         """Find the event and freeze what will be left of it."""
         event = await which(self._diary, arguments.event, context.words, context)
         if day := _day_in(context.words, context):
-            _demand_day([event], day, arguments.event, context)
+            _demand_day(self._diary, [event], day, arguments.event, context)
         series = bool(event.recurrence_id) and not stands_alone(event)
         whole = series and _WHOLE_SERIES.search(f"{arguments.event} {context.words}") is not None
         calendar = event.resource.calendar
@@ -202,6 +210,7 @@ class DeleteEvent(Tool[DeleteEventArguments]):
                 **_target(event),
                 "data": data,
                 "said": f"“{event.title}” ({describe(event)}) is deleted",
+                "sources": list(self._diary.strangers([event])),
             },
         )
 
@@ -217,7 +226,7 @@ class DeleteEvent(Tool[DeleteEventArguments]):
             "Put the event back",
             {"calendar": calendar.id, "href": href, "before": proposal.payload["before"], "etag": None},
         )
-        return Outcome(for_model(text), for_display(text), undo, complete=True)
+        return Outcome(for_model(text), for_display(text), undo, complete=True, sources=_sources(proposal))
 
     async def undo(self, undo: Undo, context: Context) -> Outcome:
         """Put the event back, where nothing of its name is there."""
@@ -238,20 +247,22 @@ async def which(diary: Diary, words: str, hint: str, context: Context) -> Occurr
     if not found:
         found = await diary.find(words, context)
     if own_day is not None:
-        _demand_day(found, own_day, words, context)
+        _demand_day(diary, found, own_day, words, context)
     if not found:
         raise ToolError(f"No event in the calendar fits {words!r}; ask the person which one is meant.")
     if len(found) > 1:
         rows = [f"{describe(o)} [{context.references.name('event', o.key)}]" for o in found[:_MOST_NAMED]]
-        raise ToolError("Several events fit; ask the person which one is meant: " + "; ".join(rows))
+        problem = "Several events fit; ask the person which one is meant: " + "; ".join(rows)
+        raise ToolError(for_model(problem), sources=diary.strangers(found[:_MOST_NAMED]))
     return found[0]
 
 
-def _demand_day(found: list[Occurrence], day: When, words: str, context: Context) -> None:
+def _demand_day(diary: Diary, found: list[Occurrence], day: When, words: str, context: Context) -> None:
     """Raise `ToolError` where what was found is on another day than the one that was said."""
     if found and not _named_by_id(words, context) and not _on(found, day):
         rows = [f"{describe(o)} [{context.references.name('event', o.key)}]" for o in found[:_MOST_NAMED]]
-        raise ToolError(f"Nothing fits {words!r} then; ask the person about: " + "; ".join(rows))
+        problem = f"Nothing fits {words!r} then; ask the person about: " + "; ".join(rows)
+        raise ToolError(for_model(problem), sources=diary.strangers(found[:_MOST_NAMED]))
 
 
 def _named_by_id(words: str, context: Context) -> bool:
@@ -324,7 +335,14 @@ async def _replace(diary: Diary, proposal: Proposal, *, undo: str) -> Outcome:
     etag = await store.replace(calendar, href, str(proposal.payload["data"]), str(proposal.payload["etag"]))
     text = f"{proposal.payload['said']}."
     back = await written(store, calendar, href, etag, before=str(proposal.payload["before"]))
-    return Outcome(for_model(text), for_display(text), Undo(undo, back), complete=True)
+    return Outcome(
+        for_model(text), for_display(text), Undo(undo, back), complete=True, sources=_sources(proposal)
+    )
+
+
+def _sources(proposal: Proposal) -> tuple[str, ...]:
+    named = proposal.payload["sources"]
+    return tuple(map(str, named)) if isinstance(named, list) else ()
 
 
 def _show(start: datetime, end: datetime, all_day: bool) -> str:

@@ -69,7 +69,7 @@ class ListEvents(Tool[ListEventsArguments]):
             return await search(self._diary, proposal, context)
         start, end = stretch_of(proposal, context)
         events = await self._diary.between(start, end, context)
-        return shown(str(proposal.payload["said"]), events, self._diary.warnings, context)
+        return shown(str(proposal.payload["said"]), events, self._diary, context)
 
 
 class FindEventsArguments(BaseModel):
@@ -128,7 +128,7 @@ async def search(diary: Diary, proposal: Proposal, context: Context) -> Outcome:
     about = str(proposal.payload["about"])
     events = await diary.find(about, context, start, end)
     heading = f"Events about “{about}”" if about else "Events then"
-    return shown(heading, events, diary.warnings, context)
+    return shown(heading, events, diary, context)
 
 
 class FindFreeTimeArguments(BaseModel):
@@ -176,7 +176,7 @@ class FindFreeTime(Tool[FindFreeTimeArguments]):
         if proposal.payload["exact"]:
             clashes = await self._diary.clashes(start, end, context)
             text = "\n".join([f"Not free {said}:", *map(describe, clashes)]) if clashes else f"Free {said}."
-            return Outcome(for_model(text), for_display(text))
+            return Outcome(for_model(text), for_display(text), sources=self._diary.strangers(clashes))
         length = timedelta(minutes=float(str(proposal.payload["minutes"])))
         slots = await self._diary.free_slots(start, end, length, context)
         if not slots:
@@ -215,7 +215,7 @@ def stretch_of(proposal: Proposal, context: Context) -> tuple[datetime, datetime
     return start.astimezone(context.zone), end.astimezone(context.zone)
 
 
-def shown(heading: str, events: Sequence[Occurrence], warnings: Sequence[str], context: Context) -> Outcome:
+def shown(heading: str, events: Sequence[Occurrence], diary: Diary, context: Context) -> Outcome:
     """Return events as a numbered list, each with the id it can be named by."""
     if not events:
         text = view = f"{heading}: nothing in the calendar."
@@ -230,5 +230,9 @@ def shown(heading: str, events: Sequence[Occurrence], warnings: Sequence[str], c
         # In one line a small model repeats them all; of a list it likes to name only the count.
         text = f"{heading}: {'; '.join([*rows, *rest])}"
         view = "\n".join([heading, *rows, *rest])
-    notes = "".join(f"\nNote: {warning}" for warning in warnings)
-    return Outcome(for_model(text + notes.replace("\n", " ")), for_display(view + notes))
+    notes = "".join(f"\nNote: {warning}" for warning in diary.warnings)
+    return Outcome(
+        for_model(text + notes.replace("\n", " ")),
+        for_display(view + notes),
+        sources=diary.strangers(events[:_MOST_SHOWN]),
+    )
