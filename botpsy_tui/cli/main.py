@@ -11,6 +11,7 @@ from botpsy_tui.cli.ask import ask
 from botpsy_tui.cli.exits import Exit, stop
 from botpsy_tui.cli.export_training import export_training
 from botpsy_tui.cli.output import never_fail_to_write, say
+from botpsy_tui.crash import crash_report
 
 app = typer.Typer(
     name="botpsy",
@@ -18,6 +19,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done · 1 failed · 2 wrong usage · 3 a call needs approval · 4 no usable model · "
     "5 account or server · 130 interrupted.",
     no_args_is_help=False,
+    pretty_exceptions_enable=False,  # ours leaves out what variables held
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("ask")(ask)
@@ -63,3 +65,6 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - whatever broke, its report holds no secret and no escape sequence
+        say(crash_report(error), err=True)
+        sys.exit(Exit.FAILED)

@@ -2,12 +2,16 @@
 # pyright: reportUnknownMemberType=false
 # (Textual leaves the type argument of `app` open.)
 
+import sys
 from typing import Any, ClassVar
 
+from rich.segment import Segments
+from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+from botpsy_tui.crash import crash_report
 from botpsy_tui.plugin import for_display
 from botpsy_tui.tui.ports import House
 from botpsy_tui.tui.screens.chat import ChatScreen
@@ -55,6 +59,14 @@ class BotPsyApp(App[None]):
             # Terminals send a line end as CR.
             event.text = for_display(event.text.replace("\r\n", "\n").replace("\r", "\n"))
         await super().on_event(event)
+
+    def _fatal_error(self) -> None:
+        """Leave with a report; Textual's own would print what every variable held, passwords too."""
+        error = sys.exc_info()[1]
+        report = Text(crash_report(error) if error else "BotPsy broke, which is its own fault.")
+        self.bell()
+        self._exit_renderables.append(Segments(self.console.render(report, self.console.options)))
+        self._close_messages_no_wait()
 
     def action_help(self) -> None:
         """Show or hide the panel of keys."""

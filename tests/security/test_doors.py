@@ -22,7 +22,7 @@ STREAMS = {"sys.stdout.write", "sys.stderr.write", "sys.__stdout__.write", "os.w
 QUESTIONS = {"typer.prompt", "typer.confirm"}
 MAY_WRITE = {"botpsy_tui/cli/output.py", "botpsy_tui/models/terminal_progress.py"}
 
-CLEAN = {"for_display", "for_display_line", "sentence_of", "json_text"}
+CLEAN = {"for_display", "for_display_line", "crash_report"}
 """What gives text that is safe to draw."""
 READS_MARKUP = {"Static", "Label", "OptionList", "SelectionList", "notify", "Toast", "RichLog"}
 """What parses markup unless it is told not to."""
