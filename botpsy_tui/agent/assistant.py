@@ -1,14 +1,16 @@
 """The loop: a person's words in, typed events out, until the model has nothing left to do."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from botpsy_tui.agent.calls import Call, CallRunner, CallVerdict
-from botpsy_tui.agent.events import CallInvalid, Event, StepFinished, TurnEnd, TurnFinished
+from botpsy_tui.agent.events import CallInvalid, ContextTrimmed, Event, StepFinished, TurnEnd, TurnFinished
 from botpsy_tui.agent.prompt import SYSTEM_PROMPT, schema_of, stamped
+from botpsy_tui.agent.window import ConversationWindow
 from botpsy_tui.approval import Approver
 from botpsy_tui.engine.repetition import without_loop
 from botpsy_tui.engine.types import (
@@ -28,6 +30,8 @@ from botpsy_tui.engine.types import (
 from botpsy_tui.journal import Journal, JournalProblem
 from botpsy_tui.plugin import Clock, Context, References, Tool, for_model
 
+_COMING = Message("user", "(What the person says next.)")
+"""Stands where the next message will, so that all before it can be read ahead."""
 _MOST_STEPS = 8
 _MOST_MISTAKES = 2
 _SAME_CALL_LIMIT = 3
@@ -56,19 +60,46 @@ class Assistant:
         self._thinking: Thinking = thinking
         self._reasoning_tokens = reasoning_tokens
         self._references = References()
-        self._messages = [Message("system", SYSTEM_PROMPT)]
+        self._window = ConversationWindow(
+            Message("system", SYSTEM_PROMPT),
+            session.info.context_size,
+            lambda messages: session.count(self._request(messages, "")),
+        )
+        self._settling: asyncio.Task[None] | None = None
+        self._untold: ContextTrimmed | None = None
         self._conversation: int | None = None
         self._calls = CallRunner({tool.name: tool for tool in tools}, approver, journal)
         self._stopping = asyncio.Event()
 
     @property
     def messages(self) -> Sequence[Message]:
-        """The conversation so far, the system prompt first."""
-        return tuple(self._messages)
+        """What the model sees of the conversation so far, the system prompt first."""
+        return tuple(self._window.messages)
 
     async def prepare(self) -> None:
         """Have the model read the constant part of the prompt ahead of the first message."""
-        await self._session.prepare(self._request([*self._messages, Message("user", "")], ""))
+        await self._session.prepare(self._request([*self._window.messages, _COMING], ""))
+
+    async def settle(self) -> ContextTrimmed | None:
+        """Between two turns: make room where little is left, and have the model read what it can ahead.
+
+        The next turn ends it at once.
+        """
+        self._settling = asyncio.ensure_future(self._settle())
+        try:
+            await asyncio.wait({self._settling})
+        finally:
+            self._settling.cancel()
+        return self._told()
+
+    async def _settle(self) -> None:
+        with contextlib.suppress(EngineError):  # the next turn will say it
+            self._untold = await self._window.make_room_ahead(_COMING) or self._untold
+            await self.prepare()
+
+    def _told(self) -> ContextTrimmed | None:
+        trimmed, self._untold = self._untold, None
+        return trimmed
 
     def stop(self) -> None:
         """End the running turn at once; a call that waits for a decision does not run."""
@@ -77,11 +108,18 @@ class Assistant:
     async def turn(self, words: str) -> AsyncGenerator[Event, None]:
         """Answer `words`. The last event is `TurnFinished`; what went wrong is in it, not raised."""
         self._stopping.clear()
+        if self._settling is not None:
+            self._settling.cancel()
+            await asyncio.wait({self._settling})
+        if (trimmed := self._told()) is not None:
+            yield trimmed
         steps: list[Statistics] = []
         try:
             if self._conversation is None:
                 self._conversation = await self._journal.begin_conversation(self._session.info.name)
-            await self._say(Message("user", stamped(for_model(words), self._clock())))
+            asked = Message("user", stamped(for_model(words), self._clock()))
+            await self._window.admit(asked)
+            await self._record(asked)
             end: TurnEnd | None = None
             turn = _Turn(words)
             while end is None:
@@ -89,6 +127,8 @@ class Assistant:
                     end = "repeated"
                     break
                 step = _Step()
+                if (trimmed := await self._window.make_room()) is not None:
+                    yield trimmed
                 async for event in self._step(turn, step):
                     yield event
                 steps.append(step.finished.statistics)
@@ -114,7 +154,7 @@ class Assistant:
 
     async def _step(self, turn: "_Turn", step: "_Step") -> AsyncGenerator[Event, None]:
         """Have the model write one answer or call."""
-        stream = self._session.stream(self._request(self._messages, turn.words))
+        stream = self._session.stream(self._request(self._window.messages, turn.words))
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             while True:
@@ -192,7 +232,10 @@ class Assistant:
             turn.said = "\n".join(complete)
 
     async def _say(self, message: Message) -> None:
-        self._messages.append(message)
+        self._window.messages.append(message)
+        await self._record(message)
+
+    async def _record(self, message: Message) -> None:
         assert self._conversation is not None
         calls = [{"name": c.name, "arguments": dict(c.arguments)} for c in message.tool_calls]
         await self._journal.add_message(self._conversation, message.role, message.content, calls)
@@ -207,6 +250,7 @@ class Assistant:
             sampling=self._sampling,
             thinking=self._thinking,
             reasoning_tokens=self._reasoning_tokens,
+            max_tokens=self._window.answer_tokens,
         )
 
 

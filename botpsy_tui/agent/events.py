@@ -63,6 +63,16 @@ class CallFailed:
 
 
 @dataclass(frozen=True)
+class ContextTrimmed:
+    """What is old had to give way in what the model sees; the journal keeps it. Counts of all so far."""
+
+    shortened: int
+    """Tool results of which only the first line is left."""
+    left: int
+    """Older turns that were left out: a message of the person, and all that followed."""
+
+
+@dataclass(frozen=True)
 class StepFinished:
     """The model has finished one step (an answer, or a call)."""
 
@@ -96,6 +106,7 @@ Event = (
     | CallStarted
     | CallFinished
     | CallFailed
+    | ContextTrimmed
     | StepFinished
     | TurnFinished
 )

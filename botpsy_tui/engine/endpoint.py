@@ -1,6 +1,7 @@
 """A session with a model that runs elsewhere, over an OpenAI-compatible endpoint."""
 
 import asyncio
+import json
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -163,6 +164,10 @@ class EndpointSession:
             yield call
         statistics = answer.statistics(*timing.seconds(), self._context_size)
         yield Finished(answer.reason, statistics, answer.unfinished())
+
+    async def count(self, request: Request) -> int:
+        """Estimate the prompt's tokens: one for every three bytes that are sent, which is rather too many."""
+        return len(json.dumps(self._body(request, streamed=False), ensure_ascii=False).encode()) // 3
 
     async def prepare(self, request: Request) -> Statistics:
         """Do nothing: a server reads a prompt only to answer it, and may ask money for that."""

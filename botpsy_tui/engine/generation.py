@@ -232,8 +232,7 @@ class Generation:
 
     def _declared(self) -> Sequence[ToolSchema]:
         """Return the tools as the prompt names them, the same in every step."""
-        tools = self._tools()
-        return [*tools, _REPLY] if tools and self.dialect.decides_first else tools
+        return declared_tools(self.request.tools, self.dialect)
 
     def _callable(self) -> Sequence[ToolSchema]:
         """Return the tools that a call in this step may name."""
@@ -249,3 +248,10 @@ class Generation:
     def _retells(self) -> bool:
         """True where a tool has just answered: times and names are told as they are."""
         return self.request.messages[-1].role == "tool"
+
+
+def declared_tools(tools: Sequence[ToolSchema], dialect: Dialect) -> Sequence[ToolSchema]:
+    """Return the tools that a prompt names, for a request with these."""
+    if not tools or not dialect.calls_tools:
+        return ()
+    return [*tools, _REPLY] if dialect.decides_first else tools

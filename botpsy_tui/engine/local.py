@@ -10,10 +10,11 @@ from pathlib import Path
 from botpsy_tui.engine.adapters import LoraAdapter
 from botpsy_tui.engine.constraint import Constrainer
 from botpsy_tui.engine.dialects import dialect_of
-from botpsy_tui.engine.generation import Generation
+from botpsy_tui.engine.generation import Generation, declared_tools
 from botpsy_tui.engine.memory import ContextMemory
 from botpsy_tui.engine.runtime import ContextSettings, DecodeAborted, Runtime
 from botpsy_tui.engine.template import ChatTemplate
+from botpsy_tui.engine.tokens import TokenCounter
 from botpsy_tui.engine.types import (
     EngineError,
     Finished,
@@ -47,7 +48,10 @@ class LocalSession:
         self._thread = thread
         self._memory = ContextMemory(runtime)
         source = runtime.chat_template() or _FALLBACK_TEMPLATE
-        self._template = ChatTemplate(source, runtime.special_tokens())
+        special = runtime.special_tokens()
+        self._template = ChatTemplate(source, special)
+        self._counter = TokenCounter(runtime.tokenize, [token for token in special if token in source])
+        self._closed = False
         self._thinks = (
             self._template.thinks_by_default and runtime.parameter_count() >= _PARAMETERS_THAT_THINK_WELL
         )
@@ -128,6 +132,14 @@ class LocalSession:
             cancel.set()
             await asyncio.shield(job)
 
+    async def count(self, request: Request) -> int:
+        """Return how many tokens the request's prompt has."""
+        if self._closed:
+            raise EngineError("The model has been closed.")
+        tools = declared_tools(request.tools, self._dialect)
+        thinking = self._thinks_about(request)
+        return self._counter.count(self._template.text(request.messages, tools, thinking=thinking))
+
     async def prepare(self, request: Request) -> Statistics:
         """Read the request's prompt ahead of need, and build what constrained calls need."""
         cancel = threading.Event()
@@ -151,8 +163,12 @@ class LocalSession:
 
     async def close(self) -> None:
         """Free the model, after what is running has ended."""
+        self._closed = True
         await asyncio.get_running_loop().run_in_executor(self._thread, self._runtime.close)
         self._thread.shutdown(wait=False)
+
+    def _thinks_about(self, request: Request) -> bool:
+        return request.thinking == "on" or (request.thinking == "auto" and self._thinks)
 
     def _generation(
         self,
@@ -167,7 +183,7 @@ class LocalSession:
             dialect=self._dialect,
             constrainer=self._constrainer,
             request=request,
-            thinking=request.thinking == "on" or (request.thinking == "auto" and self._thinks),
+            thinking=self._thinks_about(request),
             family=self._family,
             emit=emit,
             cancelled=cancelled,

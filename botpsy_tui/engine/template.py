@@ -85,6 +85,10 @@ class ChatTemplate:
         """Render a finished conversation, with no generation prompt at its end. Raises `EngineError`."""
         return self._render(messages, tools, thinking=False, generation=False)
 
+    def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = (), *, thinking: bool) -> str:
+        """Render `messages` as `render` does, the text alone. Raises `EngineError`."""
+        return self._render(messages, tools, thinking)
+
     def _constant_part(self, messages: Sequence[Message], tools: Sequence[ToolSchema], thinking: bool) -> str:
         """Return what stays the same whatever the person says."""
         system = [m for m in messages if m.role == "system"]

@@ -192,8 +192,18 @@ class Session(Protocol):
         """
         ...
 
+    async def count(self, request: Request) -> int:
+        """Return how many tokens the request's prompt has: cheap for a conversation that grows.
+
+        Rather too many than too few, where there is no tokenizer to ask.
+        """
+        ...
+
     async def prepare(self, request: Request) -> Statistics:
-        """Read the request's prompt ahead of need, so that the next `stream` begins at once."""
+        """Read the request's prompt ahead of need, so that the next `stream` begins at once.
+
+        Cancelling it ends the reading; what has been read stays.
+        """
         ...
 
     async def close(self) -> None:

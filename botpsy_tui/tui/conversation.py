@@ -9,6 +9,7 @@ from botpsy_tui.agent.events import (
     CallInvalid,
     CallProposed,
     CallStarted,
+    ContextTrimmed,
     Event,
     StepFinished,
     TurnFinished,
@@ -71,6 +72,12 @@ class Conversation:
             self.running = False
             self._status.state = "ready"
 
+    async def settle(self) -> None:
+        """Between two turns, have the assistant make room and read ahead."""
+        trimmed = await self._assistant.settle()
+        if trimmed is not None:
+            self._status.show_trimmed(trimmed.left)
+
     def stop(self) -> None:
         """End the running turn; a call that waits does not run."""
         if self.running:
@@ -112,6 +119,8 @@ class Conversation:
             case CallFailed(call_id=call_id, problem=problem, unknown=unknown):
                 state = "? it is not known whether this happened" if unknown else "✗ failed"
                 self._cards[call_id].show_state(state, problem)
+            case ContextTrimmed(left=left):
+                self._status.show_trimmed(left)
             case StepFinished(statistics):
                 self._status.show_statistics(statistics)
                 self._status.state = "thinking …"

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from botpsy_tui.agent.events import Event
+from botpsy_tui.agent.events import ContextTrimmed, Event
 from botpsy_tui.approval import Approver
 from botpsy_tui.engine.types import Session
 
@@ -22,6 +22,10 @@ class Assistant(Protocol):
 
     async def prepare(self) -> None:
         """Read the constant part of the prompt ahead of need."""
+        ...
+
+    async def settle(self) -> ContextTrimmed | None:
+        """Make room and read ahead between two turns; the next turn ends it."""
         ...
 
 

@@ -64,6 +64,9 @@ class FakeSession:
                 yield CallWritten(call)
         yield Finished(reason, Statistics(prompt_tokens=10, decoded_tokens=5, generated_tokens=3))
 
+    async def count(self, request: Request) -> int:
+        return sum(8 + len(m.content) // 4 for m in request.messages)
+
     async def prepare(self, request: Request) -> Statistics:
         return Statistics()
 

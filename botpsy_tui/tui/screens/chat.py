@@ -112,6 +112,7 @@ class ChatScreen(Screen[None]):
 
     def _begin_conversation(self, session: Session) -> None:
         assistant = self._house.new_assistant(session, ChatApprover(self))
+        self._status.show_trimmed(0)
         self.conversation = Conversation(assistant, self._log, self._status)
         self._run_turns(self.conversation)
 
@@ -126,6 +127,13 @@ class ChatScreen(Screen[None]):
             message = self._waiting.pop(0)
             message.begin()
             await conversation.answer(message.words)
+        if conversation is self.conversation:
+            self._settle(conversation)
+
+    @work(exclusive=True, group="settling", exit_on_error=False)
+    async def _settle(self, conversation: Conversation) -> None:
+        """While nobody waits: what the next turn needs is made ready. It ends when one begins."""
+        await conversation.settle()
 
     # -- what the person says
 
@@ -172,6 +180,7 @@ class ChatScreen(Screen[None]):
     async def _new(self) -> None:
         """Begin anew, once the running turn has ended: a model does one thing at a time."""
         self._waiting.clear()
+        self.workers.cancel_group(self, "settling")
         self.action_stop()
         self.conversation = None  # what is said from here on belongs to the new one
         turns = [worker.wait() for worker in self.workers if worker.group == "turns" and worker.is_running]
@@ -294,6 +303,7 @@ class ChatScreen(Screen[None]):
 
     async def on_unmount(self) -> None:
         """Free the model."""
+        self.workers.cancel_group(self, "settling")
         if self.conversation is not None:
             self.conversation.stop()
         if self._session is not None:

@@ -18,11 +18,17 @@ class StatusLine(Static):
         super().__init__(id="status", markup=False)
         self._model = ""
         self._cost = ""
+        self._left_out = ""
 
     def show_model(self, info: ModelInfo) -> None:
         """Name the loaded model."""
         where = f"at {info.endpoint}" if info.endpoint else info.quantisation
         self._model = " · ".join([info.name, where, *(f"+ {adapter}" for adapter in info.adapters)])
+        self._redraw()
+
+    def show_trimmed(self, left: int) -> None:
+        """Tell how many older turns the model no longer sees; 0 is told as nothing."""
+        self._left_out = f"{left} older {'turn' if left == 1 else 'turns'} left out" if left else ""
         self._redraw()
 
     def show_statistics(self, statistics: Statistics) -> None:
@@ -47,6 +53,10 @@ class StatusLine(Static):
             parts.append("a call waits: Ctrl+G ", style="bold reverse")
             parts.append(" ")
         parts.append(
-            " · ".join(for_display_line(part) for part in (self.state, self._cost, self._model) if part)
+            " · ".join(
+                for_display_line(part)
+                for part in (self.state, self._cost, self._left_out, self._model)
+                if part
+            )
         )
         self.update(parts)
