@@ -17,6 +17,7 @@ from botpsy_tui.config import (
     data_folder,
     endpoint_account,
     load_settings,
+    policy_path,
     read_secret,
 )
 from botpsy_tui.engine.types import EngineError, Sampling, Session
@@ -121,6 +122,7 @@ class Application:
             sampling=_sampling_of(engine),
             thinking=engine.thinking,
             reasoning_tokens=engine.reasoning_tokens,
+            policy_path=policy_path(),
         )
 
     async def interrupted_calls(self) -> list[str]:

@@ -5,13 +5,14 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from botpsy_tui.agent.calls import Call, CallRunner, CallVerdict
 from botpsy_tui.agent.events import CallInvalid, ContextTrimmed, Event, StepFinished, TurnEnd, TurnFinished
 from botpsy_tui.agent.prompt import SYSTEM_PROMPT, schema_of, stamped
 from botpsy_tui.agent.window import ConversationWindow
-from botpsy_tui.approval import Approver
+from botpsy_tui.approval import Approver, Judge
 from botpsy_tui.engine.repetition import without_loop
 from botpsy_tui.engine.types import (
     CallWritten,
@@ -51,8 +52,11 @@ class Assistant:
         sampling: Sampling | None = None,
         thinking: Thinking = "auto",
         reasoning_tokens: int = 512,
+        policy_path: Path | None = None,
     ) -> None:
         self._session = session
+        self._judge = Judge(policy_path, journal.uses, clock)
+        tools = [tool for tool in tools if not self._judge.denied_outright(tool.name)]
         self._schemas = [schema_of(tool) for tool in tools]
         self._journal = journal
         self._clock = clock
@@ -68,7 +72,7 @@ class Assistant:
         self._settling: asyncio.Task[None] | None = None
         self._untold: ContextTrimmed | None = None
         self._conversation: int | None = None
-        self._calls = CallRunner({tool.name: tool for tool in tools}, approver, journal)
+        self._calls = CallRunner({tool.name: tool for tool in tools}, approver, self._judge, journal)
         self._stopping = asyncio.Event()
 
     @property
@@ -122,6 +126,7 @@ class Assistant:
             await self._record(asked)
             end: TurnEnd | None = None
             turn = _Turn(words)
+            self._judge.begin_task()
             while end is None:
                 if len(steps) == _MOST_STEPS:
                     end = "repeated"

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import Enum, auto
 from typing import Any
 
@@ -25,13 +26,15 @@ from botpsy_tui.approval import (
     Approver,
     Decision,
     Edit,
+    Judge,
+    Judgement,
     Question,
     Reject,
     Stop,
 )
 from botpsy_tui.engine.types import ToolCall
 from botpsy_tui.journal import CallState, Journal
-from botpsy_tui.plugin import Context, Proposal, Tool, ToolError
+from botpsy_tui.plugin import Context, Proposal, Risk, Tool, ToolError
 
 
 class CallVerdict(Enum):
@@ -56,6 +59,15 @@ class Call:
     """True where `answer` is all there is to say to the person too."""
 
 
+@dataclass(frozen=True)
+class _Proposed:
+    """A proposal, and what it can be made again from."""
+
+    proposal: Proposal
+    arguments: Mapping[str, Any]
+    moment: datetime
+
+
 class NobodyToAsk(Exception):
     """Raised by an approver that can't ask anyone: the call is not run and the turn ends."""
 
@@ -63,9 +75,12 @@ class NobodyToAsk(Exception):
 class CallRunner:
     """Runs calls: nothing is committed but what was approved, once, as it was shown."""
 
-    def __init__(self, tools: Mapping[str, Tool[Any]], approver: Approver, journal: Journal) -> None:
+    def __init__(
+        self, tools: Mapping[str, Tool[Any]], approver: Approver, judge: Judge, journal: Journal
+    ) -> None:
         self._tools = tools
         self._approver = approver
+        self._judge = judge
         self._journal = journal
         self._gate = ApprovalGate()
 
@@ -86,37 +101,61 @@ class CallRunner:
         if isinstance(proposed, str):
             yield self._invalid(call, proposed)
             return
-        row, problem, proposal = (
-            await self._journal.propose(call.conversation, call.call_id, proposed),
-            "",
-            proposed,
-        )
+        self._judge.count(proposed.proposal)
+        row = await self._journal.propose(call.conversation, call.call_id, proposed.proposal)
+        yield CallProposed(call.call_id, proposed.proposal, tool.arguments.model_json_schema())
+        decision, problem, because, asked = None, "", "", False
         while True:
-            if not problem:
-                yield CallProposed(call.call_id, proposal, tool.arguments.model_json_schema())
-            decision = await self._decide(call, proposal, tool, problem, stopping)
+            judgement = await self._judge.judge(proposed.proposal)
+            decision = _ruled(judgement, proposed.proposal, asked=asked)
+            if decision is None:
+                asked = True
+                because = because or judgement.reason
+                decision = await self._ask(call, proposed.proposal, tool, problem, because, stopping)
             yield CallDecided(call.call_id, decision)
-            if not isinstance(decision, Edit):
+            problem = because = ""
+            if isinstance(decision, Edit):
+                other = await self._propose(tool, decision.arguments, context)
+                if isinstance(other, str):
+                    problem = other
+                    continue
+                call.edits.append(_difference(proposed.proposal, other.proposal))
+            elif isinstance(decision, Approve) and not decision.rule:
+                other = await self._as_it_is_now(tool, proposed, decision, context)
+                if isinstance(other, str):
+                    await self._give_up(call, row, other)
+                    yield CallFailed(call.call_id, other)
+                    return
+                if other is proposed:
+                    break
+                because = _change(proposed.proposal, other.proposal)
+            else:
                 break
-            edited = await self._propose(tool, decision.arguments, context)
-            if isinstance(edited, str):
-                problem = edited
-                continue
-            problem = ""
-            call.edits.append(_difference(proposal, edited))
-            await self._journal.record(row, CallState.REPLACED, {"arguments": dict(decision.arguments)})
-            row, proposal = await self._journal.propose(call.conversation, call.call_id, edited), edited
+            await self._journal.record(row, CallState.REPLACED, {"arguments": dict(other.arguments)})
+            row, proposed = (
+                await self._journal.propose(call.conversation, call.call_id, other.proposal),
+                other,
+            )
+            yield CallProposed(call.call_id, proposed.proposal, tool.arguments.model_json_schema())
         if not isinstance(decision, Approve):
             await self._reject(call, row, decision)
             return
-        async for event in self._commit(call, row, decision, proposal, tool, context):
+        async for event in self._commit(call, row, decision, proposed.proposal, tool, context):
             yield event
 
-    async def _decide(
-        self, call: Call, proposal: Proposal, tool: Tool[Any], problem: str, stopping: asyncio.Event
+    async def _ask(
+        self,
+        call: Call,
+        proposal: Proposal,
+        tool: Tool[Any],
+        problem: str,
+        because: str,
+        stopping: asyncio.Event,
     ) -> Decision:
         """Ask, unless and until the turn is stopped."""
-        question = Question(call.call_id, proposal, tool.arguments.model_json_schema(), problem)
+        schema = tool.arguments.model_json_schema()
+        sources = self._judge.sources if proposal.risk is not Risk.READ else ()
+        question = Question(call.call_id, proposal, schema, problem, because, sources)
         asking = asyncio.ensure_future(self._approver.decide(question))
         waiting = asyncio.ensure_future(stopping.wait())
         try:
@@ -129,10 +168,34 @@ class CallRunner:
             asking.cancel()
             waiting.cancel()
 
+    async def _as_it_is_now(
+        self, tool: Tool[Any], approved: "_Proposed", approval: Approve, context: Context
+    ) -> "_Proposed | str":
+        """Return what was approved where it is still what would be done; else what would be done now.
+
+        The world and the rules may have changed while the person was thinking. What only reads is
+        not looked at twice, nor is an approval that names something else.
+        """
+        proposal = approved.proposal
+        if (denied := await self._judge.judge(proposal)).decision == "deny":
+            return denied.reason
+        if proposal.risk is Risk.READ or approval.digest != proposal.digest:
+            return approved
+        moment = approved.moment
+        now = await self._propose(tool, approved.arguments, replace(context, clock=lambda: moment))
+        return now if isinstance(now, str) or now.proposal.digest != proposal.digest else approved
+
+    async def _give_up(self, call: Call, row: int, problem: str) -> None:
+        await self._journal.record(row, CallState.REJECTED, {"reason": problem})
+        call.answer = f"Not run: {problem}"
+
     async def _reject(self, call: Call, row: int, decision: Reject | Stop) -> None:
         reason = decision.reason if isinstance(decision, Reject) else ""
-        await self._journal.record(row, CallState.REJECTED, {"reason": reason})
-        if isinstance(decision, Stop):
+        rule = decision.rule if isinstance(decision, Reject) else ""
+        await self._journal.record(row, CallState.REJECTED, {"reason": reason, "rule": rule})
+        if rule:
+            call.answer = f"Not run: a rule of the person forbids it. {reason}"
+        elif isinstance(decision, Stop):
             call.verdict = CallVerdict.STOPPED
             call.answer = "Not run: the person stopped."
         else:
@@ -154,16 +217,18 @@ class CallRunner:
         try:
             self._gate.spend(call.call_id, approval, proposal)
         except ApprovalMismatch as error:
-            await self._journal.record(row, CallState.REJECTED, {"reason": str(error)})
-            call.answer = f"Not run: {error}"
+            await self._give_up(call, row, str(error))
             yield CallFailed(call.call_id, str(error))
             return
-        await self._journal.record(row, CallState.APPROVED, {"by": approval.by, "digest": approval.digest})
+        approved = {"by": approval.by, "rule": approval.rule, "digest": approval.digest}
+        await self._journal.record(row, CallState.APPROVED, {**approved, "taint": self._judge.sources})
+        self._judge.count_done(proposal)
         await self._journal.record(row, CallState.STARTED)
         yield CallStarted(call.call_id)
         try:
             outcome = await tool.commit(proposal, context)
         except ToolError as error:
+            self._judge.taint(error.sources)
             unknown = bool(getattr(error, "unknown", False))
             await self._journal.record(
                 row, CallState.UNKNOWN if unknown else CallState.FAILED, {"problem": str(error)}
@@ -179,6 +244,7 @@ class CallRunner:
             call.answer = f"Failed: {problem}"
             yield CallFailed(call.call_id, problem, unknown=True)
             return
+        self._judge.taint(outcome.sources)
         await self._journal.finish(row, outcome)
         edits = "".join(f" (The person changed {edit}.)" for edit in call.edits if edit)
         call.answer = outcome.text + edits
@@ -187,8 +253,9 @@ class CallRunner:
 
     async def _propose(
         self, tool: Tool[Any], arguments: Mapping[str, Any], context: Context
-    ) -> Proposal | str:
+    ) -> "_Proposed | str":
         """Return the tool's proposal, or what is wrong with the arguments."""
+        moment = context.now
         try:
             validated: BaseModel = tool.arguments.model_validate(dict(arguments))
             proposal = await tool.propose(validated, context)
@@ -198,6 +265,7 @@ class CallRunner:
                 for problem in error.errors(include_url=False)[:3]
             )
         except ToolError as error:
+            self._judge.taint(error.sources)
             return str(error)
         except Exception as error:  # noqa: BLE001 - a plugin's fault must not take the house down
             return f"{tool.name} can't be used now ({type(error).__name__}: {error})."
@@ -206,11 +274,33 @@ class CallRunner:
                 f"{tool.name} wanted more than it declares ({proposal.risk.value}, and at worst "
                 f"{tool.highest_risk.value}): it is not run."
             )
-        return proposal
+        return _Proposed(proposal, dict(arguments), moment)
 
     def _invalid(self, call: Call, problem: str) -> CallInvalid:
         call.answer = f"Error: {problem}"
         return CallInvalid(call.call_id, call.written.name, call.written.arguments, problem)
+
+
+def _ruled(judgement: Judgement, proposal: Proposal, *, asked: bool) -> Decision | None:
+    """Return what a rule decides. Once the person has been asked, no rule says yes in their place."""
+    rule = judgement.rule.id if judgement.rule else ""
+    if judgement.decision == "deny":
+        return Reject(judgement.reason, rule=rule)
+    if judgement.decision == "allow" and not asked:
+        return Approve(proposal.digest, by=f"the rule {rule}", rule=rule)
+    return None
+
+
+def _change(before: Proposal, after: Proposal) -> str:
+    """Say what the preview shows otherwise than it did."""
+    old = {line.label: line.value for line in before.preview.lines}
+    new = {line.label: line.value for line in after.preview.lines}
+    changes = [
+        f"{label}: {old.get(label, 'nothing')} → {new.get(label, 'nothing')}"
+        for label in dict.fromkeys([*old, *new])
+        if old.get(label) != new.get(label)
+    ]
+    return "It has changed since you were asked. " + "; ".join(changes or ["What lies behind it is new."])
 
 
 def _difference(before: Proposal, after: Proposal) -> str:

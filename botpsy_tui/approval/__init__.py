@@ -1,4 +1,4 @@
-"""May this call run? The person's decision, bound to one frozen proposal."""
+"""May this call run? The rules, the taint, and the person's decision, bound to one frozen proposal."""
 
 from botpsy_tui.approval.decisions import (
     Approve,
@@ -10,6 +10,7 @@ from botpsy_tui.approval.decisions import (
     Stop,
 )
 from botpsy_tui.approval.gate import ApprovalGate, ApprovalMismatch
+from botpsy_tui.approval.judge import Judge, Judgement
 
 __all__ = [
     "ApprovalGate",
@@ -18,6 +19,8 @@ __all__ = [
     "Approver",
     "Decision",
     "Edit",
+    "Judge",
+    "Judgement",
     "Question",
     "Reject",
     "Stop",

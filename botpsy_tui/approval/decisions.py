@@ -14,6 +14,8 @@ class Approve:
     digest: str
     by: str = "person"
     """Who decided: the person, or the rule's own words."""
+    rule: str = ""
+    """The id of the rule that decided, if one did."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Reject:
     """No; the reason, if any, goes back to the model."""
 
     reason: str = ""
+    rule: str = ""
+    """The id of the rule that decided, if one did."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,16 @@ class Question:
     """JSON schema of the tool's arguments, for the edit form."""
     problem: str = ""
     """Why the person's last edit could not be taken, if it could not."""
+    because: str = ""
+    """Why it is asked, where that is not plain: a rule, a repetition, something that has changed."""
+    sources: tuple[str, ...] = ()
+    """Whose words, from outside, the conversation holds."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Sentences on why it is asked, for the person: names in them are from outside."""
+        strangers = f"This conversation holds words of others: {', '.join(self.sources)}."
+        return (*([self.because] if self.because else ()), *([strangers] if self.sources else ()))
 
 
 class Approver(Protocol):

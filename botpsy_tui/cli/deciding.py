@@ -41,7 +41,7 @@ class TerminalApprover:
 
     async def decide(self, question: Question) -> Decision:
         """Ask until there is a decision. End of input is a no that stops."""
-        _show(question.proposal, question.problem)
+        _show(question)
         while True:
             try:
                 answer = _read_line(_KEYS).strip().lower()
@@ -62,11 +62,11 @@ class TerminalApprover:
                 return Stop()
 
 
-def _show(proposal: Proposal, problem: str) -> None:
-    preview = proposal.preview
+def _show(question: Question) -> None:
+    proposal, preview = question.proposal, question.proposal.preview
     say(err=True)
-    if problem:
-        say(f"  That edit can't be taken: {problem}", err=True, colour="red")
+    if question.problem:
+        say(f"  That edit can't be taken: {question.problem}", err=True, colour="red")
     say_badge(proposal.risk.value, _RISK_COLOUR[proposal.risk], preview.title)
     width = max((len(for_display_line(line.label)) for line in preview.lines), default=0)
     for line in preview.lines:
@@ -74,6 +74,8 @@ def _show(proposal: Proposal, problem: str) -> None:
         say_row(line.label, before + line.value, indent=4, width=width, err=True)
     for warning in preview.warnings:
         say(f"  ! {for_display_line(warning)}", err=True, colour="yellow")
+    for reason in question.reasons:
+        say(f"  ? {for_display_line(reason)}", err=True, colour="yellow")
 
 
 def _show_details(proposal: Proposal) -> None:

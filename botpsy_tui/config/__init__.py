@@ -1,7 +1,7 @@
 """Settings (TOML), accounts, secrets (keyring), and the folders they live in."""
 
 from botpsy_tui.config.accounts import AccountSettings
-from botpsy_tui.config.folders import cache_folder, config_folder, data_folder
+from botpsy_tui.config.folders import cache_folder, config_folder, data_folder, policy_path
 from botpsy_tui.config.secrets import read_secret, remove_secret, store_secret
 from botpsy_tui.config.settings import (
     EngineSettings,
@@ -25,6 +25,7 @@ __all__ = [
     "data_folder",
     "endpoint_account",
     "load_settings",
+    "policy_path",
     "read_secret",
     "remove_account",
     "remove_secret",

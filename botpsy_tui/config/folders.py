@@ -26,3 +26,8 @@ def cache_folder() -> Path:
 def _folder(name: str, default: Path) -> Path:
     home = os.environ.get("BOTPSY_HOME")
     return Path(home).expanduser() / name if home else default
+
+
+def policy_path() -> Path:
+    """Return where the person's rules are, or would be."""
+    return config_folder() / "policy.toml"

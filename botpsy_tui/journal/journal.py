@@ -197,6 +197,19 @@ class Journal:
         """Return these conversations with their calls' decisions; all where none is named, oldest first."""
         return await self._run(lambda connection: read_history(connection, numbers))
 
+    async def uses(self, rule_id: str, since: datetime) -> int:
+        """Return how often a rule of the policy has approved a call since then."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            count = connection.execute(
+                "SELECT count(*) FROM call_event WHERE state = ? AND at >= ?"
+                " AND json_extract(detail, '$.rule') = ?",
+                (CallState.APPROVED, _at(since), rule_id),
+            ).fetchone()[0]
+            return int(count)
+
+        return await self._run(work)
+
     def close(self) -> None:
         """Close the file."""
         self._thread.submit(self._connection.close).result()
@@ -240,7 +253,11 @@ def _event(connection: sqlite3.Connection, row: int, state: CallState, detail: s
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return _at(datetime.now(UTC))
+
+
+def _at(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _json(value: object) -> str:

@@ -231,7 +231,8 @@ class CallCard(Vertical, can_focus=True):
             else:
                 before = (for_display(line.before), "dim strike")
                 table.add_row(Text(for_display(line.label)), Text.assemble(before, " → ", value))
-        for warning in preview.warnings:
+        reasons = self.question.reasons if self.question is not None and self.waits else ()
+        for warning in (*preview.warnings, *reasons):
             table.add_row(
                 Text.assemble(("!", f"not dim bold {CAREFUL}")), Text(for_display(warning), CAREFUL)
             )

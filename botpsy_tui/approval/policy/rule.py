@@ -1,0 +1,140 @@
+"""A rule: which calls it is about, and what becomes of them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from botpsy_tui.approval.policy.matching import Matcher, holds
+from botpsy_tui.plugin import Json, Proposal, Risk
+
+RuleDecision = Literal["allow", "ask", "deny"]
+
+OUTBOUND_DATA = "outbound_data"
+"""The fact by which a tool says that its call could carry data out of the house."""
+
+
+@dataclass(frozen=True)
+class CallFacts:
+    """What rules may look at: the tool, its risk, its resolved values, and whether strangers spoke."""
+
+    tool: str
+    risk: Risk
+    values: Mapping[str, Json]
+    tainted: bool = False
+
+    @classmethod
+    def of(cls, proposal: Proposal, *, tainted: bool) -> "CallFacts":
+        """Take them of a proposal: its arguments, and over them the facts that its tool resolved."""
+        values = {**proposal.arguments, **proposal.facts}
+        return cls(proposal.tool, proposal.risk, values, tainted)
+
+    @property
+    def always_asks(self) -> bool:
+        """True where strangers' words are about and the call could carry something out or destroy."""
+        outbound = self.values.get(OUTBOUND_DATA) not in (None, False)
+        return self.tainted and (self.risk in (Risk.SEND, Risk.DESTRUCTIVE) or outbound)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How often a rule may allow: `count` times in any `seconds`."""
+
+    count: int
+    seconds: int
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call, as a few values, that a rule must or must not match."""
+
+    values: Mapping[str, Json]
+    must_match: bool
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule of the policy."""
+
+    id: str
+    tool: str
+    """A tool's name, or a glob over names."""
+    decision: RuleDecision
+    match: Mapping[str, tuple[Matcher, ...]] = field(default_factory=dict[str, tuple[Matcher, ...]])
+    risks: tuple[Risk, ...] = ()
+    """The risks it is about; empty for all."""
+    limit: Limit | None = None
+    reason: str = ""
+    expires: datetime | None = None
+    examples: tuple[Example, ...] = ()
+    line: int = 0
+    """Where it stands in the policy file, from 1; 0 for none."""
+
+    def matches(self, call: CallFacts) -> bool:
+        """Return whether the rule is about this call.
+
+        To allow, every element of a list must meet a condition; to deny or ask, one is enough.
+        """
+        return (
+            fnmatchcase(call.tool, self.tool)
+            and (not self.risks or call.risk in self.risks)
+            and all(
+                holds(matcher, call.values, name, every=self.decision == "allow")
+                for name, matchers in self.match.items()
+                for matcher in matchers
+            )
+        )
+
+    def expired(self, now: datetime) -> bool:
+        """Return whether its time is over."""
+        return self.expires is not None and now >= self.expires
+
+    def in_words(self) -> str:
+        """Return the rule as one sentence."""
+        verb = {"allow": "Allow", "ask": "Ask about", "deny": "Deny"}[self.decision]
+        parts = [f"{verb} {self.tool}"]
+        if self.risks:
+            parts.append(f"that is {' or '.join(self.risks)}")
+        conditions = [
+            f"{name} {matcher.in_words()}" for name, matchers in self.match.items() for matcher in matchers
+        ]
+        if conditions:
+            parts.append("where " + " and ".join(conditions))
+        if self.limit:
+            parts.append(f"at most {self.limit.count} times in {self.limit.seconds} seconds")
+        if self.expires:
+            parts.append(f"until {self.expires:%Y-%m-%d %H:%M}")
+        return ", ".join(parts) + "."
+
+    def as_toml(self) -> str:
+        """Return the rule as it stands in the policy file."""
+        lines = ["[[rule]]", f"id = {_toml(self.id)}", f"tool = {_toml(self.tool)}"]
+        lines.append(f"decision = {_toml(self.decision)}")
+        if self.risks:
+            lines.append(f"risk = {_toml([str(risk) for risk in self.risks])}")
+        if self.reason:
+            lines.append(f"reason = {_toml(self.reason)}")
+        if self.expires:
+            lines.append(f"expires = {self.expires.isoformat()}")
+        if self.limit:
+            lines.append(f"limit = {{ count = {self.limit.count}, seconds = {self.limit.seconds} }}")
+        if self.match:
+            lines.append("[rule.match]")
+            for name, matchers in self.match.items():
+                conditions = ", ".join(f"{m.kind} = {_toml(m.operand)}" for m in matchers)
+                lines.append(f"{_toml(name)} = {{ {conditions} }}")
+        return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case list():
+            return "[" + ", ".join(map(_toml, value)) + "]"  # pyright: ignore
+        case _:
+            return str(value)

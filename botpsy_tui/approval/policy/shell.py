@@ -1,0 +1,78 @@
+"""A shell line as words, or nothing: what a rule may match is only what the shell can't read otherwise."""
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+_PLAIN = re.compile(r"[A-Za-z0-9_\-./:=,+@%]+")
+_SINGLE = re.compile(r"'([^'\x00-\x1f\x7f-\x9f]*)'")
+_DOUBLE = re.compile(r'"([^"$`\\!\x00-\x1f\x7f-\x9f]*)"')
+_SPACE = re.compile(r"[ \t]+")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+REST = "**"
+"""In an `argv` pattern, at its end: any further words."""
+
+_RUN_OTHERS = (
+    "ash awk bash busybox chroot command csh curl dash doas docker emacs env eval exec expect fd find "
+    "flock gawk gdb git ionice ksh less lua mail make man mawk more nc ncat nice node nohup npm npx "
+    "nsenter nvim parallel perl ping pip pkexec podman python python3 rg rsync ruby run0 scp screen "
+    "script sed setsid sh source socat ssh stdbuf strace su sudo systemd-run tar telnet time timeout "
+    "tmux unshare uv vi vim watch wget xargs zip zsh"
+)
+RUN_OTHERS = frozenset(_RUN_OTHERS.split())
+"""Programs that run other programs, or carry data out, by their arguments: a rule must spell these out."""
+
+
+def argv_of(line: str) -> list[str] | None:
+    """Return the words of a simple command, or None.
+
+    None means: not simple. Chains, pipes, redirects, substitutions, expansions, globs, escapes,
+    assignments, comments, background and control characters are all not simple (POSIX.1-2017
+    XCU §2.2, §2.3, §2.9.1). What is accepted, every POSIX shell splits in this way.
+    """
+    words: list[str] = []
+    place, word, in_word = 0, "", False
+    while place < len(line):
+        if space := _SPACE.match(line, place):
+            if in_word:
+                words.append(word)
+            place, word, in_word = space.end(), "", False
+        elif plain := _PLAIN.match(line, place):
+            place, word, in_word = plain.end(), word + plain[0], True
+        elif quoted := _SINGLE.match(line, place) or _DOUBLE.match(line, place):
+            place, word, in_word = quoted.end(), word + quoted[1], True
+        else:
+            return None
+    if in_word:
+        words.append(word)
+    return words if words and words[0] and not _ASSIGNMENT.match(words[0]) else None
+
+
+def argv_fits(argv: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Return whether the words fit the patterns: a glob for each word, `**` at the end for any rest."""
+    if patterns and patterns[-1] == REST:
+        patterns, argv = patterns[:-1], argv[: len(patterns) - 1]
+    return len(argv) == len(patterns) and all(map(fnmatchcase, argv, patterns))
+
+
+def argv_problem(patterns: Sequence[str]) -> str:
+    """Return why patterns can't stand in a rule that allows, or nothing."""
+    if not patterns:
+        return "argv needs at least the program's name"
+    if REST in patterns[:-1]:
+        return "** may stand only at the end of argv"
+    program = patterns[0]
+    if is_pattern(program):
+        return "argv must begin with the program's own name, without a wildcard"
+    if program.rsplit("/", 1)[-1] in RUN_OTHERS and any(map(is_pattern, patterns)):
+        return (
+            f"{program} can run other programs or carry data out, so each of its words must be spelled out, "
+            "without a wildcard"
+        )
+    return ""
+
+
+def is_pattern(word: str) -> bool:
+    """Return whether a word holds a wildcard."""
+    return any(sign in word for sign in "*?[")
