@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, auto
 from typing import Any
+from uuid import uuid4
 
 from pydantic import BaseModel, ValidationError
 
@@ -86,6 +87,7 @@ class CallRunner:
 
     async def run(self, call: Call, context: Context, stopping: asyncio.Event) -> AsyncGenerator[Event, None]:
         """Take one call to its end."""
+        context = replace(context, call_key=str(uuid4()))
         tool = self._tools.get(call.written.name)
         if tool is None:
             yield self._invalid(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
+from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 Clock = Callable[[], datetime]
@@ -61,6 +62,9 @@ class Context:
     words: str = ""
     """What the person said in this turn; `UserWords` arguments are spans of it."""
     references: References = field(default_factory=References)
+    call_key: str = field(default_factory=lambda: str(uuid4()))
+    """A UUID (RFC 9562) of this call's own, for whatever it makes. The same when the call is proposed
+    again: a proposal must come out the same as long as nothing has changed."""
 
     @property
     def now(self) -> datetime:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 import icalendar
 
@@ -26,9 +25,9 @@ class NewEvent:
     organizer: str = ""
 
 
-def new_event(event: NewEvent, now: datetime) -> tuple[str, str]:
-    """Return a file name and iCalendar text for a new event."""
-    uid = f"{uuid4()}@botpsy"
+def new_event(event: NewEvent, now: datetime, key: str) -> tuple[str, str]:
+    """Return a file name and iCalendar text for a new event; `key` is a UUID of its own."""
+    uid = f"{key}@botpsy"
     component = icalendar.Event()
     component.add("UID", uid)
     component.add("DTSTAMP", now)
@@ -48,7 +47,7 @@ def new_event(event: NewEvent, now: datetime) -> tuple[str, str]:
     calendar.add("PRODID", PRODUCT)
     calendar.add("VERSION", "2.0")
     calendar.add_component(component)
-    return f"{uid.removesuffix('@botpsy')}.ics", _text(calendar)
+    return f"{key}.ics", _text(calendar)
 
 
 @dataclass(frozen=True)

@@ -170,3 +170,20 @@ async def test_a_rule_with_a_limit_allows_so_often_and_then_asks(journal: Journa
     await events_of(assistant(FakeSession(notes, "Done."), journal, approver, policy, tool))
     # The fake clock is not the journal's, which is always ahead of it: the use counts.
     assert [q.proposal.arguments["text"] for q in approver.questions] == ["1"]
+
+
+async def test_a_call_keeps_its_key_when_it_is_proposed_again_and_shares_it_with_no_other(
+    journal: Journal, policy: Path
+) -> None:
+    class KeyTool(NoteTool):
+        async def propose(self, arguments: NoteArguments, context: Context) -> Proposal:
+            preview = Preview("Write a note")
+            return self.propose_with(
+                arguments, risk=self.risk, preview=preview, payload={"text": context.call_key}
+            )
+
+    notes = [ToolCall("write_note", {"text": str(number)}) for number in range(2)]
+    tool, approver = KeyTool(), ScriptedApprover(yes, yes)
+    await events_of(assistant(FakeSession(notes, "Done."), journal, approver, policy, tool))
+    assert [q.because for q in approver.questions] == ["", ""]
+    assert len(set(tool.committed)) == 2

@@ -205,3 +205,15 @@ async def test_text_from_outside_is_cleaned_before_anyone_sees_it(world: World) 
     for shown in (outcome.text, outcome.view):
         assert "\x1b" not in shown
         assert "\u202e" not in shown
+
+
+async def test_proposed_again_it_is_the_same_while_nothing_has_changed(world: World) -> None:
+    context = world.context()
+    for name, arguments in {
+        "create_event": {"title": "Lunch", "when": "tomorrow at noon"},
+        "change_event": {"event": "dentist", "to": "Thursday at 4pm"},
+        "delete_event": {"event": "dentist"},
+    }.items():
+        tool = world.tools[name]
+        first, second = [await tool.propose(tool.arguments(**arguments), context) for _ in range(2)]
+        assert first.digest == second.digest

@@ -39,7 +39,8 @@ class _Kept:
     """A session that the chat may close and the next test still use."""
 
     def __init__(self, session: Session) -> None:
-        self.info, self.stream, self.prepare = session.info, session.stream, session.prepare
+        self.info, self.stream = session.info, session.stream
+        self.prepare, self.count = session.prepare, session.count
 
     async def close(self) -> None:
         pass

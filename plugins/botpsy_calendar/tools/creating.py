@@ -102,7 +102,7 @@ class CreateEvent(Tool[CreateEventArguments]):
         place = _place(arguments, context)
         organizer = self._organizer(calendar.account)
         href, data = new_event(
-            NewEvent(title, time.start, time.end, place, attendees, organizer), context.now
+            NewEvent(title, time.start, time.end, place, attendees, organizer), context.now, context.call_key
         )
         lines = [Line("What", for_display(title)), Line("When", _show_time(time, context))]
         if attendees:
