@@ -22,7 +22,7 @@ from botpsy_tui.config import (
 )
 from botpsy_tui.engine.types import EngineError, Sampling, Session
 from botpsy_tui.journal import Journal
-from botpsy_tui.models import InstalledModel, ModelStore, entry_named
+from botpsy_tui.models import InstalledModel, ModelProblem, ModelStore, entry_named, memory_need, read_header
 from botpsy_tui.plugin import Account, AccountKind, Clock, Host, Plugin, SecretUnavailable, Tool
 from botpsy_tui.trust import LoadedPlugin, load_plugins, taken_out
 
@@ -94,7 +94,7 @@ class Application:
         model = self.chosen_model()
         if model is None:
             raise EngineError("There is no model yet; `botpsy model pull` fetches one.")
-        await asyncio.to_thread(model.check_adapters)
+        await asyncio.to_thread(_check_loadable, model, self.settings.engine)
         engine = self.settings.engine
         local = await asyncio.to_thread(import_module, "botpsy_tui.engine.local")  # loads llama.cpp
         return await local.LocalSession.load(
@@ -138,6 +138,26 @@ class Application:
         for plugin in self.plugins:
             await plugin.close()
         self.journal.close()
+
+
+def _check_loadable(model: InstalledModel, engine: EngineSettings) -> None:
+    """Raise `ModelProblem` where an adapter doesn't fit, or the model wouldn't fit into memory."""
+    model.check_adapters()
+    if not model.path.exists():
+        return  # the engine says so
+    need = memory_need(
+        read_header(model.path),
+        model.size,
+        engine.context,
+        kv_type=engine.kv_type,
+        mapped=engine.mmap,
+    )
+    if not need.fits:
+        raise ModelProblem(
+            f"{model.name} {need.sentence}, close something, or set a smaller `context` or "
+            '`kv_type = "q8_0"` '
+            f"under [engine]. It is made of: {need.parts}."
+        )
 
 
 def _sampling_of(engine: EngineSettings) -> Sampling:

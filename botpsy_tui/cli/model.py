@@ -1,7 +1,7 @@
 """``botpsy model``: which models are here, get one, look at one, switch, throw one away."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -131,13 +131,21 @@ def info(
     name: Annotated[
         str | None, typer.Argument(metavar="MODEL", help=f"{_SPEC} Else the current one.")
     ] = None,
-    context: Annotated[int, typer.Option(min=256, help="Tokens of context to reckon memory for.")] = 8192,
+    context: Annotated[
+        int | None,
+        typer.Option(min=256, max=1 << 24, help="Tokens of context to reckon for; else as in the settings."),
+    ] = None,
+    kv_type: Annotated[
+        Literal["f16", "q8_0"] | None,
+        typer.Option(help="How the conversation is kept, to reckon for; else as in the settings."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a model is, where it lies, and how much memory it will need.
 
-    Example: botpsy model info starter --context 16384
+    Example: botpsy model info starter --context 16384 --kv-type q8_0
     """
+    from botpsy_tui.config import SettingsProblem, load_settings
     from botpsy_tui.models import ModelProblem, memory_need, read_header, size_text
 
     if name is None and tell_of_endpoint(as_json=as_json):
@@ -149,9 +157,13 @@ def info(
             sentence = f"{name} is not here: botpsy model pull {name}." if name else _no_model()
             stop(sentence, Exit.NO_MODEL)
         header = read_header(model.path)
+        engine = load_settings().engine
     except ModelProblem as problem:
         stop(str(problem), Exit.NO_MODEL)
-    need = memory_need(header, model.size, context)
+    except SettingsProblem as problem:
+        stop(str(problem))
+    context, kv_type = context or engine.context, kv_type or engine.kv_type
+    need = memory_need(header, model.size, context, kv_type=kv_type, mapped=engine.mmap)
     if as_json:
         say_json(
             _as_dict(model)
@@ -161,7 +173,18 @@ def info(
                 "parameters": header.weights,
                 "trained_context": header.number("context_length"),
                 "licence": header.text("general.license"),
-                "memory": {"context": context, "needed": need.total, "available": need.available},
+                "memory": {
+                    "context": context,
+                    "kv_type": kv_type,
+                    "needed": need.total,
+                    "available": need.available,
+                    "fits": need.fits,
+                    "model": need.weights,
+                    "conversation": need.cache,
+                    "state": need.state,
+                    "decoding": need.compute,
+                    "checkpoints": need.checkpoints,
+                },
             }
         )
         return
@@ -178,7 +201,8 @@ def info(
         "trained context": f"{header.number('context_length')} tokens",
         "licence": header.text("general.license"),
         "adapters": _adapters_of(model),
-        "memory": f"{need.sentence} ({context} tokens of context)",
+        "memory": f"{need.sentence} ({context} tokens of context, {kv_type})",
+        "made of": need.parts,
     }
     for label, value in rows.items():
         if value:

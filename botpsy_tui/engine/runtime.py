@@ -99,6 +99,7 @@ class Runtime:
         trained = _llama.llama_model_n_ctx_train(self._model)
         parameters.n_ctx = min(settings.size, trained) if trained > 0 else settings.size
         parameters.n_batch = parameters.n_ubatch = BATCH
+        parameters.n_outputs_max = 1  # logits of the last token only: a quarter of a GB less at 248k tokens
         parameters.type_k = parameters.type_v = _GGML_TYPES[settings.kv_type]
         if settings.kv_type != "f16":  # only flash attention reads values that are not f16
             parameters.flash_attn_type = _llama.LLAMA_FLASH_ATTN_TYPE_ENABLED

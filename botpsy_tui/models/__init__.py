@@ -4,7 +4,7 @@ from botpsy_tui.models.adapters import Adapter, parse_adapter
 from botpsy_tui.models.catalogue import CATALOGUE, CatalogueEntry, entry_named
 from botpsy_tui.models.first_choice import FirstChoice, first_choice
 from botpsy_tui.models.gguf_header import GgufHeader, read_header
-from botpsy_tui.models.memory import MemoryNeed, memory_need
+from botpsy_tui.models.memory import KvType, MemoryNeed, memory_need
 from botpsy_tui.models.sources import parse_spec
 from botpsy_tui.models.store import InstalledModel, ModelStore
 from botpsy_tui.models.types import (
@@ -24,6 +24,7 @@ __all__ = [
     "GgufHeader",
     "HubUnreachable",
     "InstalledModel",
+    "KvType",
     "MemoryNeed",
     "ModelProblem",
     "ModelStore",

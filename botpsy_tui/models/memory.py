@@ -1,35 +1,75 @@
-"""How much memory a model will need, against what this machine has."""
+"""How much memory a model will need, reckoned from its file's head, against what this machine has.
 
+Agrees with what llama.cpp then allocates to within a tenth; a test holds it to that.
+"""
+
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from botpsy_tui.models.gguf_header import GgufHeader
 from botpsy_tui.models.types import size_text
 
-# Measured with the starter: 130 MB for compute buffers, tokenizer and Python. The rest is
-# an allowance for the screen and the masks of constrained calls.
-_OVERHEAD = 300_000_000
-# What the engine may keep as checkpoints of a model whose state can't be cut.
-_CHECKPOINTS = 256 * 1024 * 1024
-_CACHE_BYTES = 2  # a key or value is kept as f16
+KvType = Literal["f16", "q8_0"]
+
 DEFAULT_CONTEXT = 8192
+CHECKPOINTS = 256 * 1024 * 1024
+"""What the engine may keep as checkpoints of a model whose state can't be cut."""
+# Measured with the starter: Python, the tokenizer's tables and the screen.
+_PROGRAM = 150_000_000
+_BATCH = 256  # tokens that the engine decodes at once
+_FLOAT = 4
+_BYTES: dict[KvType, float] = {"f16": 2, "q8_0": 34 / 32}  # q8_0: 32 values and an f16 scale
+_MOST_LAYERS = 4096
+_WINDOWS = {"gemma2": 2, "gemma3": 6, "cohere2": 4}  # every n-th layer sees all, where the file does not say
 
 
 @dataclass(frozen=True)
 class MemoryNeed:
-    """Bytes of memory a model takes at a context size, and bytes there are."""
+    """Bytes of memory that a model takes at a context size, and bytes there are."""
 
     weights: int
     cache: int
-    overhead: int
+    """Keys and values of the whole context."""
+    state: int
+    """What recurrent layers keep; it doesn't grow."""
+    compute: int
+    """What decoding works in."""
+    checkpoints: int
+    """The most that may be kept to go back to."""
+    mapped: bool
+    """The weights are read from their file as they are needed, and given back where memory is short."""
     available: int
     """0 where the system doesn't tell."""
+    installed: int
+    """All the memory this machine (or its container) has; 0 where the system doesn't tell."""
+
+    @property
+    def allocated(self) -> int:
+        """What llama.cpp allocates or maps."""
+        return self.weights + self.cache + self.state + self.compute
 
     @property
     def total(self) -> int:
-        """All of it together."""
-        return self.weights + self.cache + self.overhead
+        """All of it together, with checkpoints and the program itself."""
+        return self.allocated + self.checkpoints + _PROGRAM
+
+    @property
+    def own(self) -> int:
+        """What must be free: a mapped file's pages can be dropped and read again, the rest can't."""
+        return self.total - self.weights if self.mapped else self.total
+
+    @property
+    def fits(self) -> bool:
+        """Whether it can be loaded: what must be free is, and the machine can hold it all together.
+
+        A mapped file that other programs crowd out is read again as it is needed. One that is
+        larger than the machine would be read again for every token.
+        """
+        free = not self.available or self.own <= self.available
+        return free and (not self.installed or self.total <= self.installed)
 
     @property
     def sentence(self) -> str:
@@ -37,38 +77,135 @@ class MemoryNeed:
         text = f"needs about {self.total / 1e9:.1f} GB of memory"
         if not self.available:
             return text
-        if self.total > self.available:
+        if not self.fits:
             return f"{text}, but only {size_text(self.available)} are free: take a smaller one"
         return f"{text}, and {size_text(self.available)} are free"
 
+    @property
+    def parts(self) -> str:
+        """What it is made of, for the person."""
+        weights = "model, read from its file" if self.mapped else "model, copied"
+        named = {
+            weights: self.weights,
+            "conversation": self.cache,
+            "recurrent state": self.state,
+            "decoding": self.compute,
+            "checkpoints at most": self.checkpoints,
+            "the program": _PROGRAM,
+        }
+        return ", ".join(f"{label} {size_text(size)}" for label, size in named.items() if size)
 
-def memory_need(header: GgufHeader, file_size: int, context: int = DEFAULT_CONTEXT) -> MemoryNeed:
+
+def memory_need(
+    header: GgufHeader,
+    file_size: int,
+    context: int = DEFAULT_CONTEXT,
+    *,
+    kv_type: KvType = "f16",
+    mapped: bool = True,
+    checkpoints: int = CHECKPOINTS,
+) -> MemoryNeed:
     """Return what a model of `file_size` bytes needs at `context` tokens."""
-    overhead = _OVERHEAD + (_CHECKPOINTS if _is_hybrid(header) else 0)
-    return MemoryNeed(file_size, _cache_bytes(header, context), overhead, available_memory())
+    context = min(context, header.number("context_length") or context)
+    layers = _Layers.of(header)
+    cuttable = layers.recurrent == 0 and layers.window == 0
+    return MemoryNeed(
+        weights=file_size,
+        cache=int(_cached_values(header, layers, context) * _BYTES[kv_type]),
+        state=layers.recurrent * _recurrent_state(header),
+        compute=_compute(header, layers, context),
+        checkpoints=0 if cuttable else checkpoints,
+        mapped=mapped,
+        available=available_memory(),
+        installed=_installed_memory(),
+    )
 
 
-def _is_hybrid(header: GgufHeader) -> bool:
-    """Tell whether some layers are recurrent: every n-th has attention, or some have no attention heads."""
-    per_layer = header.metadata.get(f"{header.architecture}.attention.head_count_kv", 1)
-    without = isinstance(per_layer, list) and 0 in per_layer
-    return without or header.number("full_attention_interval") > 1
+@dataclass(frozen=True)
+class _Layers:
+    """What kinds of layers there are, and each attention layer's key-value heads."""
+
+    heads: tuple[int, ...]
+    """0 for a recurrent layer."""
+    windowed: tuple[bool, ...]
+    window: int
+
+    @property
+    def recurrent(self) -> int:
+        return self.heads.count(0)
+
+    @classmethod
+    def of(cls, header: GgufHeader) -> "_Layers":
+        count = min(max(header.number("block_count"), 0), _MOST_LAYERS)
+        everywhere = header.number("attention.head_count_kv") or header.number("attention.head_count")
+        per_layer = header.metadata.get(f"{header.architecture}.attention.head_count_kv")
+        interval = header.number("full_attention_interval")
+        if isinstance(per_layer, list):
+            heads = tuple(int(n) for n in per_layer[:count])
+        elif interval > 1:
+            heads = tuple(everywhere if (i + 1) % interval == 0 else 0 for i in range(count))
+        else:
+            heads = (everywhere,) * count
+        return cls(heads, _windowed(header, count), header.number("attention.sliding_window"))
 
 
-def _cache_bytes(header: GgufHeader, context: int) -> int:
-    """Keys and values of each attention layer; recurrent layers keep a state that doesn't grow."""
-    layers = header.number("block_count")
-    heads = max(header.number("attention.head_count"), 1)
-    head_size = header.number("embedding_length") // heads
+def _windowed(header: GgufHeader, count: int) -> tuple[bool, ...]:
+    """Say of each layer whether it sees only the last tokens."""
+    if not header.number("attention.sliding_window"):
+        return (False,) * count
+    pattern = header.metadata.get(f"{header.architecture}.attention.sliding_window_pattern")
+    if isinstance(pattern, list):
+        return tuple(bool(one) for one in pattern[:count])
+    every = pattern if isinstance(pattern, int) else _WINDOWS.get(header.architecture, 0)
+    return tuple(every > 0 and (i + 1) % every != 0 for i in range(count))
+
+
+def _cached_values(header: GgufHeader, layers: _Layers, context: int) -> int:
+    """Return how many numbers the key-value memory holds; windowed layers keep a window and a batch."""
+    head_size = header.number("embedding_length") // max(header.number("attention.head_count"), 1)
     key = header.number("attention.key_length") or head_size
     value = header.number("attention.value_length") or head_size
-    per_layer = header.metadata.get(f"{header.architecture}.attention.head_count_kv", heads)
-    if isinstance(per_layer, list):
-        key_value_heads = int(sum(per_layer))
-    else:
-        interval = max(header.number("full_attention_interval"), 1)
-        key_value_heads = layers // interval * (per_layer if isinstance(per_layer, int) else heads)
-    return key_value_heads * (key + value) * context * _CACHE_BYTES
+    cells = _padded(context)
+    window = min(cells, _padded(layers.window + _BATCH))
+    return sum(
+        heads * (key + value) * (window if windowed else cells)
+        for heads, windowed in zip(layers.heads, layers.windowed, strict=False)
+    )
+
+
+def _recurrent_state(header: GgufHeader) -> int:
+    """Return the bytes that one recurrent layer keeps (llama.cpp: ``n_embd_r`` and ``n_embd_s``)."""
+    if short := header.number("shortconv.l_cache"):  # LFM2
+        return (short - 1) * header.number("embedding_length") * _FLOAT
+    convolution = max(header.number("ssm.conv_kernel") - 1, 0) * _mixed(header)
+    return (convolution + header.number("ssm.state_size") * header.number("ssm.inner_size")) * _FLOAT
+
+
+def _mixed(header: GgufHeader) -> int:
+    """Return the width of what a recurrent layer's convolution mixes."""
+    grouped = header.number("ssm.group_count") * header.number("ssm.state_size")
+    return header.number("ssm.inner_size") + 2 * grouped
+
+
+def _compute(header: GgufHeader, layers: _Layers, context: int) -> int:
+    """Return the size of the compute buffer for one batch: its widest layer, and the attention mask.
+
+    Fitted to what llama.cpp allocates with flash attention, one row of logits and batches of 256.
+    """
+    width = header.number("embedding_length")
+    widest = header.metadata.get(f"{header.architecture}.feed_forward_length", 0)
+    if isinstance(widest, list):  # one for each layer
+        widest = max(widest, default=0)
+    forward = 3 * (int(widest) + width)
+    recurrent = (2 * _mixed(header) + 3 * header.number("ssm.inner_size") + 3 * width) * bool(
+        layers.recurrent
+    )
+    mask = _padded(context) * _BATCH * 2 if any(layers.heads) else 0
+    return max(forward, recurrent) * _BATCH * _FLOAT + mask
+
+
+def _padded(cells: int) -> int:
+    return -(-cells // 256) * 256
 
 
 def available_memory() -> int:
@@ -79,14 +216,25 @@ def available_memory() -> int:
             if line.startswith("MemAvailable:"):
                 limits.append(int(line.split()[1]) * 1024)
     except (OSError, ValueError, IndexError):
-        try:
-            limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-        except (OSError, ValueError):
-            return 0
+        limits += _physical()
+    group = Path("/sys/fs/cgroup")
     try:
-        group = Path("/sys/fs/cgroup")
         limit = int((group / "memory.max").read_text(encoding="ascii"))
         limits.append(limit - int((group / "memory.current").read_text(encoding="ascii")))
     except (OSError, ValueError):
         pass  # no control group, or one without a limit
     return max(min(limits, default=0), 0)
+
+
+def _installed_memory() -> int:
+    limits = _physical()
+    with contextlib.suppress(OSError, ValueError):  # no control group, or one without a limit
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return min(limits, default=0)
+
+
+def _physical() -> list[int]:
+    try:
+        return [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    except (OSError, ValueError):
+        return []
