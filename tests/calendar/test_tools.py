@@ -217,3 +217,14 @@ async def test_proposed_again_it_is_the_same_while_nothing_has_changed(world: Wo
         tool = world.tools[name]
         first, second = [await tool.propose(tool.arguments(**arguments), context) for _ in range(2)]
         assert first.digest == second.digest
+
+
+async def test_rules_see_the_calendar_that_was_resolved(world: World) -> None:
+    created = await world.propose("create_event", title="Lunch", when="tomorrow at noon")
+    changed = await world.propose("change_event", event="dentist", to="Thursday at 4pm")
+    deleted = await world.propose("delete_event", event="dentist")
+    calendar = created.facts["calendar"]
+    assert calendar
+    assert [p.facts["calendar"] for p in (changed, deleted)] == [calendar, calendar]
+    assert (created.facts["title"], deleted.facts["title"]) == ("Lunch", "Dentist")
+    assert created.facts["attendees"] == []

@@ -23,6 +23,7 @@ from botpsy_calendar.tools.undoing import undo_write, written
 from botpsy_calendar.when import find_when, names_a_day, resolve_when
 from botpsy_tui.plugin import (
     Context,
+    Json,
     Line,
     Outcome,
     Preview,
@@ -108,6 +109,7 @@ class ChangeEvent(Tool[ChangeEventArguments]):
                 "said": said,
                 "sources": list(self._diary.strangers([event])),
             },
+            facts=_facts(event),
         )
 
     async def commit(self, proposal: Proposal, context: Context) -> Outcome:
@@ -212,6 +214,7 @@ class DeleteEvent(Tool[DeleteEventArguments]):
                 "said": f"“{event.title}” ({describe(event)}) is deleted",
                 "sources": list(self._diary.strangers([event])),
             },
+            facts=_facts(event),
         )
 
     async def commit(self, proposal: Proposal, context: Context) -> Outcome:
@@ -318,6 +321,17 @@ def _about_attendees(event: Occurrence) -> list[str]:
     if event.resource.calendar.schedules:
         return [f"{event.resource.calendar.account} tells the attendees itself: {people}."]
     return [f"The attendees are not told: {people}."]
+
+
+def _facts(event: Occurrence) -> dict[str, Json]:
+    """Return what a person's rules may look at: the calendar, its account and who takes part."""
+    calendar = event.resource.calendar
+    return {
+        "calendar": calendar.name,
+        "account": calendar.account,
+        "title": event.title,
+        "attendees": list(event.attendees),
+    }
 
 
 def _target(event: Occurrence) -> dict[str, str]:

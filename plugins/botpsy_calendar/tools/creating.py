@@ -127,6 +127,12 @@ class CreateEvent(Tool[CreateEventArguments]):
                 "said": f"“{title}” is now in the calendar {calendar.name}: {_show_time(time, context)}"
                 + (f", with {', '.join(attendees)}" if attendees else ""),
             },
+            facts={
+                "calendar": calendar.name,
+                "account": calendar.account,
+                "title": title,
+                "attendees": list(attendees),
+            },
         )
 
     async def commit(self, proposal: Proposal, context: Context) -> Outcome:
