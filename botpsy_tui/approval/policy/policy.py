@@ -7,7 +7,7 @@ import stat
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -39,7 +39,7 @@ class Policy:
         try:
             text = path.read_bytes().decode("utf-8")
         except FileNotFoundError:
-            return cls()
+            text = ""
         except (OSError, UnicodeDecodeError) as error:
             return cls(problems=(Problem(1, 1, f"the policy {path} can't be read: {error}"),))
         rules, problems = read_rules(text)
@@ -61,13 +61,19 @@ class Policy:
         What sends or deletes is never allowed by a rule. `used` is how often each rule with a
         limit has allowed within its time.
         """
-        matching = [rule for rule in self.rules if rule.matches(call) and not rule.expired(now)]
+        valid = [rule for rule in self.rules if not rule.expired(now)]
+        matching = [rule for rule in valid if rule.matches(call)]
         for rule in matching:
             if rule.decision == "deny":
                 return Verdict("deny", rule, rule.reason or f"The rule {rule.id} denies it.")
         for rule in matching:
             if rule.decision == "ask":
                 return Verdict("ask", rule, rule.reason or f"The rule {rule.id} asks about it.")
+        for rule in valid:
+            if rule.decision != "allow" and rule.about(call) is None:
+                return Verdict(
+                    "ask", rule, f"It can't be told for certain whether the rule {rule.id} is about it."
+                )
         if not matching:
             return Verdict("ask")
         if call.risk in (Risk.SEND, Risk.DESTRUCTIVE):
@@ -97,7 +103,9 @@ def append_rule(path: Path, rule: Rule) -> None:
     """Add a rule to the file. Raises `RuleProblem`, changing nothing."""
     with _changing(path) as text:
         if rule.id in {other.id for other in read_rules(text[0])[0]}:
-            return
+            raise RuleProblem(
+                f"There is a rule {rule.id} in {path} already; revoke it first, or name another id."
+            )
         added = rule.as_toml()
         parse_rule(added)
         gap = "" if not text[0] or text[0].endswith("\n\n") else "\n" if text[0].endswith("\n") else "\n\n"
@@ -112,15 +120,15 @@ def revoke_rule(path: Path, rule_id: str) -> Rule:
         if rule is None:
             known = ", ".join(each.id for each in rules) or "none"
             raise RuleProblem(f"There is no rule {rule_id} in {path}; there are: {known}.")
-        lines = text[0].splitlines(keepends=True)
+        lines = re.split(r"(?<=\n)", text[0])
         start = rule.line - 1
         ends = (i for i in range(start + 1, len(lines)) if re.match(r"\s*\[\[?\s*rule\s*\]", lines[i]))
         end = next(ends, len(lines))
         while end < len(lines) and end - 1 > start and lines[end - 1].lstrip().startswith("#"):
             end -= 1  # a comment above the next rule is that rule's
         text[0] = "".join([*lines[:start], *lines[end:]])
-        left = {each.id for each in read_rules(text[0])[0]}
-        if left != {each.id for each in rules} - {rule_id}:
+        left = [replace(each, line=0) for each in read_rules(text[0])[0]]
+        if left != [replace(each, line=0) for each in rules if each.id != rule_id]:
             raise RuleProblem(f"The rule {rule_id} can't be cut out cleanly; take it out of {path} by hand.")
         return rule
 
@@ -148,4 +156,4 @@ def _changing(path: Path) -> Generator[list[str]]:
 
 def _open_to_others(path: Path) -> list[Path]:
     mask = stat.S_IWGRP | stat.S_IWOTH
-    return [place for place in (path, path.parent) if place.stat().st_mode & mask]
+    return [place for place in (path, path.parent) if place.exists() and place.stat().st_mode & mask]

@@ -1,14 +1,16 @@
 """Reads rules out of TOML, with the line and column of each mistake."""
 
+import contextlib
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, cast
 
 from botpsy_tui.approval.policy.matching import KINDS, Matcher
-from botpsy_tui.approval.policy.rule import Example, Limit, Rule
+from botpsy_tui.approval.policy.rule import COMMAND, Example, Limit, Rule
 from botpsy_tui.approval.policy.shell import argv_problem
 from botpsy_tui.plugin import Risk
 
@@ -44,8 +46,8 @@ def read_rules(text: str) -> tuple[list[Rule], list[Problem]]:
     """Return the rules that can be read, and what is wrong with the rest."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return [], [_syntax_problem(text, str(error))]
+    except (ValueError, RecursionError) as error:  # also numbers too long, and brackets too deep
+        return _denials_that_stand(text), [_syntax_problem(text, str(error))]
     places = _Places(text)
     rules: list[Rule] = []
     problems = [
@@ -67,6 +69,17 @@ def read_rules(text: str) -> tuple[list[Rule], list[Problem]]:
         except _Mistake as mistake:
             problems.append(Problem(*places.of(index, mistake.path), mistake.sentence))
     return rules, problems
+
+
+def _denials_that_stand(text: str) -> list[Rule]:
+    """Return the rules of a broken file that deny or ask and can be read by themselves."""
+    starts = [start.start() for start in re.finditer(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\]", text, re.MULTILINE)]
+    standing: list[Rule] = []
+    for start, end in pairwise([*starts, len(text)]):
+        with contextlib.suppress(ValueError, RecursionError, _Mistake):
+            table = tomllib.loads(text[start:end])["rule"][0]
+            standing.append(_rule(table, text.count("\n", 0, start) + 1))
+    return [rule for rule in standing if rule.decision != "allow"]
 
 
 def parse_rule(text: str) -> Rule:
@@ -103,6 +116,8 @@ def _rule(table: Any, line: int) -> Rule:
     )
     if decision == "allow" and any(risk in _UNMATCHED for risk in rule.risks):
         raise _Mistake(("risk",), "what sends or deletes can't be allowed here: it asks each time")
+    if decision == "allow" and COMMAND in rule.match and not rule.names_words:
+        raise _Mistake(("match", COMMAND), f"a {COMMAND} can be allowed only by its words, with argv")
     if rule.limit and decision != "allow":
         raise _Mistake(("limit",), "a limit belongs to a rule that allows")
     return rule
@@ -194,7 +209,7 @@ class _Places:
         self._places: dict[tuple[int | None, tuple[str, ...]], tuple[int, int]] = {}
         rule: int | None = None
         inside: tuple[str, ...] = ()
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             if table := self._TABLE.match(line):
                 path = tuple(part.strip().strip("\"'") for part in table[3].split("."))
                 if table[2] == "[[" and path == ("rule",):

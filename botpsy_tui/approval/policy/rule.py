@@ -15,6 +15,9 @@ RuleDecision = Literal["allow", "ask", "deny"]
 OUTBOUND_DATA = "outbound_data"
 """The fact by which a tool says that its call could carry data out of the house."""
 
+COMMAND = "command"
+"""The value that holds a shell line."""
+
 
 @dataclass(frozen=True)
 class CallFacts:
@@ -73,19 +76,31 @@ class Rule:
     """Where it stands in the policy file, from 1; 0 for none."""
 
     def matches(self, call: CallFacts) -> bool:
-        """Return whether the rule is about this call.
+        """Return whether the rule is about this call, beyond doubt."""
+        return self.about(call) is True
 
-        To allow, every element of a list must meet a condition; to deny or ask, one is enough.
+    def about(self, call: CallFacts) -> bool | None:
+        """Return whether the rule is about this call; None where a value can't be read for certain.
+
+        To allow, every element of a list must meet a condition; to deny or ask, one is enough. A
+        call with a shell line is allowed only by a rule on the line's words.
         """
-        return (
-            fnmatchcase(call.tool, self.tool)
-            and (not self.risks or call.risk in self.risks)
-            and all(
-                holds(matcher, call.values, name, every=self.decision == "allow")
-                for name, matchers in self.match.items()
-                for matcher in matchers
-            )
-        )
+        if not fnmatchcase(call.tool, self.tool) or (self.risks and call.risk not in self.risks):
+            return False
+        allows = self.decision == "allow"
+        if allows and call.values.get(COMMAND) is not None and not self.names_words:
+            return False
+        met = [
+            holds(matcher, call.values, name, every=allows)
+            for name, matchers in self.match.items()
+            for matcher in matchers
+        ]
+        return False if False in met else None if None in met else True
+
+    @property
+    def names_words(self) -> bool:
+        """True where the rule has a condition on the words of a shell line."""
+        return any(matcher.kind == "argv" for matcher in self.match.get(COMMAND, ()))
 
     def expired(self, now: datetime) -> bool:
         """Return whether its time is over."""
@@ -120,6 +135,9 @@ class Rule:
             lines.append(f"expires = {self.expires.isoformat()}")
         if self.limit:
             lines.append(f"limit = {{ count = {self.limit.count}, seconds = {self.limit.seconds} }}")
+        for key, wanted in (("must_match", True), ("must_not_match", False)):
+            if examples := [dict(e.values) for e in self.examples if e.must_match is wanted]:
+                lines.append(f"{key} = {_toml(examples)}")
         if self.match:
             lines.append("[rule.match]")
             for name, matchers in self.match.items():
@@ -136,5 +154,7 @@ def _toml(value: Any) -> str:
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case list():
             return "[" + ", ".join(map(_toml, value)) + "]"  # pyright: ignore
+        case dict():
+            return "{" + ", ".join(f"{_toml(key)} = {_toml(each)}" for key, each in value.items()) + "}"  # pyright: ignore
         case _:
             return str(value)

@@ -13,7 +13,14 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 REST = "**"
 """In an `argv` pattern, at its end: any further words."""
 
+_VERSION = re.compile(r"-?\d[\d.]*$")
 _RUN_OTHERS = (
+    ". 7z ansible ant apt apt-get aria2c at batch bc brew builtin bun bundle bunx bzip2 cargo cc clang cmake "
+    "composer cp crontab dc dd deno dig dotnet dpkg ed emacsclient ex fish ftp g++ gcc gem go gradle helm hg "
+    "host install irb java jq julia kubectl ld ldd ln lynx meson mv mvn mysql ninja nmap nslookup openssl "
+    "perf php pipx pnpm poetry psql pwsh pytest rpm rscript scala sendmail service sort source sqlite "
+    "sqlite3 ssh-agent ssh-keygen start-stop-daemon svn swift systemctl tclsh tcpdump tee telnet tftp "
+    "traceroute trap unzip uvx valgrind view vimdiff w3m xterm yarn yum "
     "ash awk bash busybox chroot command csh curl dash doas docker emacs env eval exec expect fd find "
     "flock gawk gdb git ionice ksh less lua mail make man mawk more nc ncat nice node nohup npm npx "
     "nsenter nvim parallel perl ping pip pkexec podman python python3 rg rsync ruby run0 scp screen "
@@ -49,11 +56,17 @@ def argv_of(line: str) -> list[str] | None:
     return words if words and words[0] and not _ASSIGNMENT.match(words[0]) else None
 
 
-def argv_fits(argv: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Return whether the words fit the patterns: a glob for each word, `**` at the end for any rest."""
+def argv_fits(argv: Sequence[str], patterns: Sequence[str], *, options: bool) -> bool:
+    """Return whether the words fit the patterns: a glob for each word, `**` at the end for any rest.
+
+    Unless `options` is true, a glob takes no option: ``*`` is not ``--output=…``, ``-*`` may be.
+    """
     if patterns and patterns[-1] == REST:
         patterns, argv = patterns[:-1], argv[: len(patterns) - 1]
-    return len(argv) == len(patterns) and all(map(fnmatchcase, argv, patterns))
+    return len(argv) == len(patterns) and all(
+        fnmatchcase(word, pattern) and (options or not word.startswith("-") or pattern.startswith("-"))
+        for word, pattern in zip(argv, patterns, strict=True)
+    )
 
 
 def argv_problem(patterns: Sequence[str]) -> str:
@@ -65,7 +78,8 @@ def argv_problem(patterns: Sequence[str]) -> str:
     program = patterns[0]
     if is_pattern(program):
         return "argv must begin with the program's own name, without a wildcard"
-    if program.rsplit("/", 1)[-1] in RUN_OTHERS and any(map(is_pattern, patterns)):
+    name = program.rsplit("/", 1)[-1]
+    if RUN_OTHERS & {name, _VERSION.sub("", name)} and any(map(is_pattern, patterns)):
         return (
             f"{program} can run other programs or carry data out, so each of its words must be spelled out, "
             "without a wildcard"
