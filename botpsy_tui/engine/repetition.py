@@ -66,7 +66,7 @@ def find_loop(text: str) -> Loop | None:
 
 def without_loop(text: str) -> str:
     """Return `text` with only the first round of the loop that it ends in."""
-    loop = find_loop(text.rstrip())
+    loop = find_loop(text.rstrip()) or find_loop(text)  # blanks can be the loop themselves
     if loop is None:
         return text
     stop = _STOP.match(text, loop.start)

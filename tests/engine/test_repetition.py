@@ -86,6 +86,7 @@ def test_lines_that_return_in_changing_order_are_a_loop() -> None:
 def test_of_a_loop_the_first_round_is_kept() -> None:
     sentence = "I am sorry, I can't do that."
     assert without_loop("Hello. " + f"{sentence} " * 40) == f"Hello. {sentence}"
+    assert without_loop("Hello." + " " * 800) == "Hello."
     assert without_loop("Two events: lunch and review.") == "Two events: lunch and review."
 
 
