@@ -56,7 +56,7 @@ class Assistant:
     ) -> None:
         self._session = session
         self._judge = Judge(policy_path, journal.uses, clock)
-        tools = [tool for tool in tools if not self._judge.denied_outright(tool.name)]
+        tools = self._judge.shown_to_model(tools)
         self._schemas = [schema_of(tool) for tool in tools]
         self._journal = journal
         self._clock = clock

@@ -94,8 +94,9 @@ class CallRunner:
                 call, f"There is no tool {call.written.name}; there are {', '.join(self._tools)}."
             )
             return
+        schema = tool.arguments.model_json_schema()
         try:
-            arguments = pointed_at(tool.arguments.model_json_schema(), call.written.arguments, context)
+            arguments = pointed_at(schema, call.written.arguments, context)
         except NotPointedAt as problem:
             yield self._invalid(call, str(problem))
             return
@@ -105,15 +106,15 @@ class CallRunner:
             return
         self._judge.count(proposed.proposal)
         row = await self._journal.propose(call.conversation, call.call_id, proposed.proposal)
-        yield CallProposed(call.call_id, proposed.proposal, tool.arguments.model_json_schema())
-        decision, problem, because, asked = None, "", "", False
+        yield CallProposed(call.call_id, proposed.proposal, schema)
+        problem, because, asked = "", "", False
         while True:
             judgement = await self._judge.judge(proposed.proposal)
             decision = _ruled(judgement, proposed.proposal, asked=asked)
             if decision is None:
                 asked = True
                 because = because or judgement.reason
-                decision = await self._ask(call, proposed.proposal, tool, problem, because, stopping)
+                decision = await self._ask(call, proposed.proposal, schema, problem, because, stopping)
             yield CallDecided(call.call_id, decision)
             problem = because = ""
             if isinstance(decision, Edit):
@@ -134,11 +135,9 @@ class CallRunner:
             else:
                 break
             await self._journal.record(row, CallState.REPLACED, {"arguments": dict(other.arguments)})
-            row, proposed = (
-                await self._journal.propose(call.conversation, call.call_id, other.proposal),
-                other,
-            )
-            yield CallProposed(call.call_id, proposed.proposal, tool.arguments.model_json_schema())
+            proposed = other
+            row = await self._journal.propose(call.conversation, call.call_id, proposed.proposal)
+            yield CallProposed(call.call_id, proposed.proposal, schema)
         if not isinstance(decision, Approve):
             await self._reject(call, row, decision)
             return
@@ -149,13 +148,12 @@ class CallRunner:
         self,
         call: Call,
         proposal: Proposal,
-        tool: Tool[Any],
+        schema: Mapping[str, Any],
         problem: str,
         because: str,
         stopping: asyncio.Event,
     ) -> Decision:
         """Ask, unless and until the turn is stopped."""
-        schema = tool.arguments.model_json_schema()
         sources = self._judge.sources if proposal.risk is not Risk.READ else ()
         question = Question(call.call_id, proposal, schema, problem, because, sources)
         asking = asyncio.ensure_future(self._approver.decide(question))

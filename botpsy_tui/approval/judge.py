@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from botpsy_tui.approval.policy import CallFacts, Policy, Rule
-from botpsy_tui.plugin import Clock, Proposal, Risk
+from botpsy_tui.plugin import Clock, Proposal, Risk, Tool
 
 _SAME_CALL_LIMIT = 3
 _MOST_WRITES = 5
@@ -56,9 +56,10 @@ class Judge:
         """The person has spoken: writes are counted from nothing."""
         self._writes = 0
 
-    def denied_outright(self, tool: str) -> bool:
-        """Return whether no call of this tool can run, so that the model need not see it."""
-        return self._policy().denied_outright(tool, self._clock())
+    def shown_to_model(self, tools: Sequence[Tool[Any]]) -> list[Tool[Any]]:
+        """Return the tools without those of which no call can run: the model need not see them."""
+        policy, now = self._policy(), self._clock()
+        return [tool for tool in tools if not policy.denied_outright(tool.name, now)]
 
     def count(self, proposal: Proposal) -> None:
         """Count a call that is proposed for the first time."""

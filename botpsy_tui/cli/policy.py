@@ -10,6 +10,7 @@ from botpsy_tui.cli.output import say, say_json, say_row
 
 if TYPE_CHECKING:
     from botpsy_tui.approval.policy import Policy
+    from botpsy_tui.plugin import Risk
 
 app = typer.Typer(help="Your rules: which calls run without asking, and which never.", no_args_is_help=True)
 
@@ -60,30 +61,18 @@ def add(
 
     Examples: botpsy policy add allow find_events · botpsy policy add deny delete_event calendar=Work
     """
-    from botpsy_tui.approval.policy import RuleProblem, append_rule, parse_rule
+    from botpsy_tui.approval.policy import Matcher, Rule, RuleProblem, append_rule
     from botpsy_tui.config import policy_path
 
     given = _values(values)
-    rule_id = name or "-".join([decision, tool.replace("*", "any"), *map(str, given.values())])
-    lines = [
-        "[[rule]]",
-        *(
-            f"{key} = {json.dumps(text)}"
-            for key, text in {
-                "id": rule_id,
-                "tool": tool,
-                "decision": decision,
-                **({"risk": risk} if risk else {}),
-            }.items()
-        ),
-    ]
-    if given:
-        lines += [
-            "[rule.match]",
-            *(f"{json.dumps(key)} = {{ equals = {json.dumps(value)} }}" for key, value in given.items()),
-        ]
+    rule = Rule(
+        id=name or "-".join([decision, tool.replace("*", "any"), *map(str, given.values())]),
+        tool=tool,
+        decision=decision,
+        match={key: (Matcher("equals", value),) for key, value in given.items()},
+        risks=(_risk(risk),) if risk else (),
+    )
     try:
-        rule = parse_rule("\n".join(lines) + "\n")
         append_rule(policy_path(), rule)
     except RuleProblem as problem:
         stop(str(problem), Exit.USAGE)
@@ -117,12 +106,9 @@ def explain(
     from datetime import datetime
 
     from botpsy_tui.approval.policy import CallFacts
-    from botpsy_tui.plugin import Risk
 
-    if risk not in set(Risk):
-        stop(f"There is no risk {risk}; there are {', '.join(Risk)}.", Exit.USAGE)
     policy, now = _policy(), datetime.now().astimezone()
-    call = CallFacts(tool, Risk(risk), _values(values), tainted)
+    call = CallFacts(tool, _risk(risk), _values(values), tainted)
     verdict = policy.decide(call, now=now)
     say(f"{verdict.decision}: {verdict.reason or 'No rule is about it, so it is asked.'}")
     for rule in policy.rules:
@@ -172,9 +158,17 @@ def _show_problems(policy: "Policy") -> None:
         say(f"botpsy: {problem}", err=True)
     if policy.problems:
         say(
-            "botpsy: Until this is mended no rule allows anything; what is denied stays denied.",
+            "botpsy: Until this is mended no rule allows anything; a denial that can be read still denies.",
             err=True,
         )
+
+
+def _risk(text: str) -> "Risk":
+    from botpsy_tui.plugin import Risk
+
+    if text not in set(Risk):
+        stop(f"There is no risk {text}; there are {', '.join(Risk)}.", Exit.USAGE)
+    return Risk(text)
 
 
 def _values(given: list[str] | None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Settings (TOML), accounts, secrets (keyring), and the folders they live in."""
 
 from botpsy_tui.config.accounts import AccountSettings
+from botpsy_tui.config.files import write_private
 from botpsy_tui.config.folders import cache_folder, config_folder, data_folder, policy_path
 from botpsy_tui.config.secrets import read_secret, remove_secret, store_secret
 from botpsy_tui.config.settings import (
@@ -31,4 +32,5 @@ __all__ = [
     "remove_secret",
     "settings_path",
     "store_secret",
+    "write_private",
 ]

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from botpsy_tui.config.accounts import ENDPOINT, AccountSettings
 from botpsy_tui.config.addresses import checked_endpoint, stays_safe
 from botpsy_tui.config.folders import config_folder
+from botpsy_tui.engine.types import KvType, Thinking
 
 
 class SettingsProblem(Exception):
@@ -29,7 +30,7 @@ class EngineSettings(_Section):
     """Tokens a conversation may grow to."""
     threads: Annotated[int, Field(ge=0, le=1024)] = 0
     """Threads that decode; 0 for as many as there are cores."""
-    kv_type: Literal["f16", "q8_0"] = "f16"
+    kv_type: KvType = "f16"
     """How the conversation's keys and values are kept; ``q8_0`` takes half the memory, and a little speed."""
     mmap: bool = True
     """Read the model from its file as it is needed, shared with other programs; else copy it to memory."""
@@ -49,7 +50,7 @@ class EngineSettings(_Section):
     """The same, by an amount for each time; 0 is not at all. Never in calls."""
     seed: Annotated[int, Field(ge=0, lt=2**32 - 1)] | None = None
     """The same seed gives the same text to the same words; unset is a new one each time."""
-    thinking: Literal["auto", "on", "off"] = "auto"
+    thinking: Thinking = "auto"
     """Let the model reason before it answers; ``auto``: where that makes it better.
 
     ``true`` and ``false`` are read as on and off.

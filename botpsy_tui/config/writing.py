@@ -1,7 +1,5 @@
 """Changes the settings file, keeping the person's comments and order, whole or not at all."""
 
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from botpsy_tui.config.accounts import AccountSettings
+from botpsy_tui.config.files import write_private
 from botpsy_tui.config.settings import SettingsProblem, load_settings, settings_path
 
 
@@ -67,14 +66,7 @@ def _read(path: Path) -> tomlkit.TOMLDocument:
 
 
 def _write(path: Path, document: tomlkit.TOMLDocument) -> None:
-    """Replace the file in one step, readable by its owner alone."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(tomlkit.dumps(document))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
+        write_private(path, tomlkit.dumps(document))
     except OSError as error:
         raise SettingsProblem(f"The settings {path} can't be written: {error}.") from error

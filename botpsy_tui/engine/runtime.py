@@ -5,14 +5,14 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
 from botpsy_tui.engine.adapters import LoraAdapter, apply, check_files
-from botpsy_tui.engine.types import EngineError
+from botpsy_tui.engine.types import EngineError, KvType
 
 _llama: Any = llama_cpp  # the bindings carry no types
 _DECODE_ABORTED = 2
@@ -31,7 +31,6 @@ class DecodeAborted(Exception):
     """Decoding was stopped by the abort check; the context memory holds a part of the batch."""
 
 
-KvType = Literal["f16", "q8_0"]
 _GGML_TYPES: dict[KvType, int] = {"f16": _llama.GGML_TYPE_F16, "q8_0": _llama.GGML_TYPE_Q8_0}
 
 

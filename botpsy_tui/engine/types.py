@@ -4,6 +4,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+KvType = Literal["f16", "q8_0"]
+"""How keys and values of a context are kept."""
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 

@@ -7,12 +7,10 @@ import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from botpsy_tui.engine.types import KvType
 from botpsy_tui.models.gguf_header import GgufHeader
 from botpsy_tui.models.types import size_text
-
-KvType = Literal["f16", "q8_0"]
 
 DEFAULT_CONTEXT = 8192
 CHECKPOINTS = 256 * 1024 * 1024

@@ -1,14 +1,12 @@
 """What was trusted: each plugin exactly as it was when the person said yes, in one file."""
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
-from botpsy_tui.config import data_folder
+from botpsy_tui.config import data_folder, write_private
 from botpsy_tui.trust.declared import Declaration, ToolDeclaration
 
 _MOST_NAMED = 5
@@ -73,15 +71,8 @@ class Pins:
         return True
 
     def _write(self, pins: Mapping[str, Pin]) -> None:
-        """Replace the file in one step, readable by its owner alone."""
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(_File(dict(pins)).model_dump_json(indent=1))
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(self._path)
+            write_private(self._path, _File(dict(pins)).model_dump_json(indent=1))
         except OSError as error:
             raise PinsProblem(
                 f"The list of trusted plugins {self._path} can't be written: {error}."

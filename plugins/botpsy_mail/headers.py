@@ -7,7 +7,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 
 from botpsy_mail.addresses import Mailbox, envelope_of
-from botpsy_mail.limits import LONGEST_HEADER
+from botpsy_mail.limits import LONGEST_HEADER, check_text
 from botpsy_tui.plugin import ToolError, for_display_line, for_model
 
 _LINE_BREAKS = re.compile(r"[\r\n\x00\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -27,10 +27,7 @@ def header_value(name: str, value: str) -> str:
         raise ToolError(f"The {name} {for_display_line(value)!r} holds a line end; write it in one line.")
     if len(value) > LONGEST_HEADER:
         raise ToolError(f"The {name} is too long.")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise ToolError(f"The {name} {for_display_line(value)!r} is no valid text.") from error
+    check_text(name, value)
     return value
 
 

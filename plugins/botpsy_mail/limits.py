@@ -6,7 +6,7 @@ from email.message import EmailMessage
 from email.parser import BytesParser
 from typing import Final, cast
 
-from botpsy_tui.plugin import ToolError
+from botpsy_tui.plugin import ToolError, for_display_line
 
 MOST_BYTES: Final = 50_000_000
 MOST_HEADER_BYTES: Final = 256_000
@@ -62,6 +62,14 @@ def read_message(raw: bytes) -> EmailMessage:
     except Exception as error:  # whatever the parser stumbles over, the list of mails goes on
         raise MessageUnsafe(f"it can't be parsed ({type(error).__name__})") from error
     return cast(EmailMessage, message)
+
+
+def check_text(what: str, text: str) -> None:
+    """Raise `ToolError` for text that no message and no server can be given: half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolError(f"The {what} {for_display_line(text)!r} is no valid text.") from error
 
 
 def check_header(value: str) -> None:

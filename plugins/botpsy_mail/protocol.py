@@ -4,6 +4,7 @@ import base64
 import re
 from collections.abc import Iterable
 
+from botpsy_mail.limits import check_text
 from botpsy_tui.plugin import ToolError, for_display_line
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -48,10 +49,7 @@ def _checked(what: str, text: str) -> str:
         )
     if not text or len(text) > _LONGEST:
         raise ToolError(f"The {what} is empty or too long.")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ToolError(f"The {what} {for_display_line(text)!r} is no valid text.") from error
+    check_text(what, text)
     return text
 
 

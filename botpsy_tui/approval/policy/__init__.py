@@ -1,5 +1,6 @@
 """The person's own rules: what may run without asking, what never, and what asks always."""
 
+from botpsy_tui.approval.policy.matching import Matcher
 from botpsy_tui.approval.policy.policy import Policy, Verdict, append_rule, revoke_rule
 from botpsy_tui.approval.policy.reading import Problem, RuleProblem, parse_rule
 from botpsy_tui.approval.policy.rule import OUTBOUND_DATA, CallFacts, Example, Limit, Rule
@@ -9,6 +10,7 @@ __all__ = [
     "CallFacts",
     "Example",
     "Limit",
+    "Matcher",
     "Policy",
     "Problem",
     "Rule",

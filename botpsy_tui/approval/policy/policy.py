@@ -1,10 +1,8 @@
 """The policy file: the person's rules, read afresh, changed whole or not at all."""
 
 import fcntl
-import os
 import re
 import stat
-import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +12,7 @@ from typing import Literal
 
 from botpsy_tui.approval.policy.reading import Problem, RuleProblem, parse_rule, read_rules
 from botpsy_tui.approval.policy.rule import CallFacts, Rule
+from botpsy_tui.config import write_private
 from botpsy_tui.plugin import Risk
 
 
@@ -145,11 +144,7 @@ def _changing(path: Path) -> Generator[list[str]]:
                 raise RuleProblem(f"The policy {path} has a mistake to mend first: {policy.problems[0]}.")
             text = [path.read_bytes().decode("utf-8") if path.exists() else ""]
             yield text
-            with tempfile.NamedTemporaryFile("wb", dir=path.parent, delete=False) as new:
-                new.write(text[0].encode("utf-8"))
-                new.flush()
-                os.fsync(new.fileno())
-            Path(new.name).replace(path)  # a temporary file is the person's own alone: mode 0600
+            write_private(path, text[0])
     except OSError as error:
         raise RuleProblem(f"The policy {path} can't be written: {error}.") from error
 
