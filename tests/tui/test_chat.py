@@ -9,13 +9,14 @@ from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from botpsy_tui.engine.types import EngineError, ToolCall
+from botpsy_tui.engine.types import EngineError, Statistics, ToolCall
 from botpsy_tui.plugin import Risk
 from botpsy_tui.tui import BotPsyApp
 from botpsy_tui.tui.widgets import card as card_module
 from botpsy_tui.tui.widgets.card import CallCard
 from botpsy_tui.tui.widgets.composer import Composer
 from botpsy_tui.tui.widgets.log import MOST_MOUNTED, ConversationLog
+from botpsy_tui.tui.widgets.status import StatusLine
 from tests.agent.fakes import FakeSession, NoteTool
 from tests.tui.fakes import FakeHouse
 
@@ -78,6 +79,16 @@ async def test_a_question_is_typed_and_the_answer_read(tmp_path: Path) -> None:
         await until(pilot, shows(pilot, "It is sunny today."))
         assert "How is it?" in screen_text(pilot)
         assert "tok/s" in screen_text(pilot)
+
+
+async def test_a_stopped_step_does_not_empty_the_status_line(tmp_path: Path) -> None:
+    async with BotPsyApp(FakeHouse(tmp_path, FakeSession())).run_test(size=(90, 30)) as pilot:
+        status = pilot.app.screen.query_one(StatusLine)
+        status.show_statistics(Statistics(generated_tokens=8, context_used=900, context_size=4096))
+        await until(pilot, shows(pilot, "context 900/4,096"))
+        status.show_statistics(Statistics())
+        status.state = "ready"
+        await until(pilot, shows(pilot, "ready · 0 tok/s · 0 new tokens read · context 900/4,096"))
 
 
 async def test_y_approves_what_the_card_shows(tmp_path: Path, no_grace: None) -> None:

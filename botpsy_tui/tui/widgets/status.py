@@ -32,7 +32,9 @@ class StatusLine(Static):
         self._redraw()
 
     def show_statistics(self, statistics: Statistics) -> None:
-        """Show what the last step cost."""
+        """Show what the last step cost; one that was stopped has told nothing, and changes nothing."""
+        if statistics == Statistics():
+            return
         self._cost = (
             f"{statistics.tokens_per_second:.0f} tok/s · {statistics.decoded_tokens} new tokens read"
             f" · context {statistics.context_used:,}/{statistics.context_size:,}"
