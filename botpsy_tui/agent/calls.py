@@ -229,12 +229,11 @@ class CallRunner:
             outcome = await tool.commit(proposal, context)
         except ToolError as error:
             self._judge.taint(error.sources)
-            unknown = bool(getattr(error, "unknown", False))
             await self._journal.record(
-                row, CallState.UNKNOWN if unknown else CallState.FAILED, {"problem": str(error)}
+                row, CallState.UNKNOWN if error.unknown else CallState.FAILED, {"problem": str(error)}
             )
             call.answer = f"Failed: {error}"
-            yield CallFailed(call.call_id, str(error), unknown)
+            yield CallFailed(call.call_id, str(error), error.unknown)
             return
         except Exception as error:  # noqa: BLE001 - a plugin's fault must not take the house down
             problem = (

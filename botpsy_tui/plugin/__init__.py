@@ -15,6 +15,7 @@ from botpsy_tui.plugin.identity import Shown, shown_address, shown_host, shown_l
 from botpsy_tui.plugin.plugins import Plugin
 from botpsy_tui.plugin.text import DisplayStream, for_display, for_display_line, for_model
 from botpsy_tui.plugin.tools import (
+    ChangedSince,
     Json,
     Line,
     Outcome,
@@ -30,6 +31,7 @@ __all__ = [
     "Account",
     "AccountKind",
     "AccountProblem",
+    "ChangedSince",
     "Clock",
     "Context",
     "DisplayStream",

@@ -35,12 +35,14 @@ class ToolError(Exception):
 
     The message is one short, precise sentence that a person understands and the model can
     act on: what is wrong, and what would be right. `sources` as in `Outcome`, where the message
-    holds words of strangers.
+    holds words of strangers. With `unknown`, raised from `commit` or `undo`, it may have happened
+    all the same: the answer was lost. Without it, nothing has changed.
     """
 
-    def __init__(self, message: str, *, sources: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, *, sources: tuple[str, ...] = (), unknown: bool = False) -> None:
         super().__init__(message)
         self.sources = sources
+        self.unknown = unknown
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,18 @@ class Line:
     value: str
     before: str | None = None
     """What stood there before, for a change."""
+
+
+class ChangedSince(ToolError):
+    """What a call, or its undoing, would write over is not as it was: nothing is done.
+
+    `changes` is the difference, for the person: what is there now, and in `before` what was
+    there when the call was shown, or what the call had left.
+    """
+
+    def __init__(self, message: str, changes: tuple[Line, ...], *, sources: tuple[str, ...] = ()) -> None:
+        super().__init__(message, sources=sources)
+        self.changes = changes
 
 
 @dataclass(frozen=True)
@@ -79,10 +93,12 @@ class Proposal:
     payload: Mapping[str, Json]
     arguments: Mapping[str, Json]
     facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    held: bool = False
+    """True: once approved, it waits in the outbox; see `Tool.held`."""
 
     @property
     def digest(self) -> str:
-        """SHA-256 (hex) over tool, version, risk, preview, payload and facts.
+        """SHA-256 (hex) over tool, version, risk, preview, payload, facts and `held`.
 
         What is shown is bound to what is done: an approval names this digest and no other.
         """
@@ -93,6 +109,7 @@ class Proposal:
             "preview": asdict(self.preview),
             "payload": dict(self.payload),
             "facts": dict(self.facts),
+            "held": self.held,
         }
         canonical = json.dumps(bound, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
@@ -141,7 +158,10 @@ class Tool(ABC, Generic[Arguments]):
     highest_risk: ClassVar[Risk] = Risk.DESTRUCTIVE
     """The worst that a call of it can be; a proposal above it is refused. Undeclared: anything."""
     held: ClassVar[bool] = False
-    """True: an approved call waits in the outbox, where the person can still take it back."""
+    """True for what can't be taken back once it has left, such as a mail: an approved call of it
+    waits in the outbox for a while, where the person can still cancel it. `propose_with(held=…)`
+    says otherwise for one call. `commit` may then run in a later run of the program, with a
+    `Context` that has the same `call_key`: the payload holds all that it needs."""
 
     @abstractmethod
     async def propose(self, arguments: Arguments, context: Context) -> Proposal:
@@ -158,7 +178,10 @@ class Tool(ABC, Generic[Arguments]):
         """
 
     async def undo(self, undo: Undo, context: Context) -> Outcome:
-        """Take back what an earlier `commit` did, or raise `ToolError` saying why not."""
+        """Take back what an earlier `commit` did, or raise `ToolError` saying why not.
+
+        Raises `ChangedSince`, with nothing changed, where it is not as the call has left it.
+        """
         raise ToolError("This can't be undone.")
 
     def propose_with(
@@ -169,8 +192,9 @@ class Tool(ABC, Generic[Arguments]):
         preview: Preview,
         payload: Mapping[str, Json],
         facts: Mapping[str, Json] | None = None,
+        held: bool | None = None,
     ) -> Proposal:
-        """Build this tool's proposal from what `propose` has resolved."""
+        """Build this tool's proposal from what `propose` has resolved; `held` as the tool's, unless given."""
         return Proposal(
             tool=self.name,
             version=self.version,
@@ -179,4 +203,5 @@ class Tool(ABC, Generic[Arguments]):
             payload=payload,
             arguments=arguments.model_dump(mode="json", exclude_none=True),
             facts=facts or {},
+            held=self.held if held is None else held,
         )

@@ -15,8 +15,7 @@ class StoreProblem(ToolError):
     """
 
     def __init__(self, message: str, *, unknown: bool = False) -> None:
-        super().__init__(message)
-        self.unknown = unknown
+        super().__init__(message, unknown=unknown)
 
 
 class ChangedMeanwhile(StoreProblem):
