@@ -1,0 +1,1 @@
+"""The web: searching it and reading pages, from inside a fence."""
