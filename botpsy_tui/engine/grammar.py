@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from botpsy_tui.engine.schemas import property_schemas, without_null
 from botpsy_tui.engine.types import ToolSchema
 
 SOURCE = "x-botpsy-source"
@@ -67,14 +68,14 @@ class Grammar:
             for tool in tools
             if all(
                 _writable(schema, words)
-                for name, schema in tool.parameters.get("properties", {}).items()
+                for name, schema in property_schemas(tool).items()
                 if name in tool.parameters.get("required", ())
             )
         ]
 
     def properties(self, tool: ToolSchema, words: Words) -> tuple[list[Property], list[Property]]:
         """Return a tool's required and optional properties that can be written now, in order."""
-        properties: Mapping[str, dict[str, Any]] = tool.parameters.get("properties", {})
+        properties = property_schemas(tool)
         required = tool.parameters.get("required", ())
         writable = [(name, schema) for name, schema in properties.items() if _writable(schema, words)]
         return [p for p in writable if p[0] in required], [p for p in writable if p[0] not in required]
@@ -89,7 +90,7 @@ class Grammar:
         """Return what a value may be, written as bare text (strings) or JSON, and its closer."""
         if (choice := self._pointed(schema, words, as_json=False)) is not None:
             return f"{choice} {literal(closer)}"
-        plain = _without_null(schema)
+        plain = without_null(schema)
         if plain.get("type") == "string" and "enum" not in plain:
             name = f"text{len(self._rules)}"
             self._rules[f"{name}[suffix={literal(closer)}]"] = "/(?s:.*)/"
@@ -100,11 +101,11 @@ class Grammar:
 
     def _json(self, schema: Mapping[str, Any]) -> str:
         name = f"json{len(self._rules)}"
-        self._rules[name] = f"%json {json.dumps({**_strict(_without_null(schema)), **_COMPACT})}"
+        self._rules[name] = f"%json {json.dumps({**_strict(without_null(schema)), **_COMPACT})}"
         return name
 
     def _pointed(self, schema: Mapping[str, Any], words: Words, *, as_json: bool) -> str | None:
-        source = _without_null(schema).get(SOURCE)
+        source = without_null(schema).get(SOURCE)
         if source == _USER_WORDS and words.said.strip():
             return self._span(words, as_json=as_json)
         if isinstance(source, str) and source.startswith(_REFERENCE):
@@ -130,18 +131,8 @@ def _in_json(chunk: str) -> str:
 
 def _writable(schema: Mapping[str, Any], words: Words) -> bool:
     """Say whether a value can be written: an id can be only once one was shown."""
-    source = _without_null(schema).get(SOURCE, "")
+    source = without_null(schema).get(SOURCE, "")
     return not source.startswith(_REFERENCE) or bool(words.references.get(source.removeprefix(_REFERENCE)))
-
-
-def _without_null(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an optional argument's schema as what it is when given."""
-    options = schema.get("anyOf")
-    if not options:
-        return dict(schema)
-    given = [option for option in options if option.get("type") != "null"]
-    rest = {k: v for k, v in schema.items() if k not in ("anyOf", "default")}
-    return {**rest, **given[0]} if len(given) == 1 else {**rest, "anyOf": given}
 
 
 def _strict(schema: Any) -> Any:

@@ -1,162 +1,171 @@
 """What the models write is read as it streams: text, reasoning and calls, and never half a call."""
 
-import json
-
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botpsy_tui.engine.dialects import HermesDialect, PlainDialect, QwenXmlDialect, dialect_of
-from botpsy_tui.engine.dialects.base import Dialect, Parsed
-from botpsy_tui.engine.types import CallWritten, ReasoningDelta, TextDelta, ToolCall, ToolSchema
+from botpsy_tui.engine.dialects import Dialect, HermesDialect, PlainDialect, QwenXmlDialect, dialect_of
+from botpsy_tui.engine.types import TextDelta, ToolCall
+from tests.engine.reading import TOOLS, calls_of, read, reasoning_of, text_of
 
-TOOLS = [
-    ToolSchema(
-        "book",
-        "Book.",
-        {
-            "type": "object",
-            "properties": {
-                "title": {"type": "string"},
-                "count": {"type": "integer"},
-                "flag": {"type": "boolean"},
-                "items": {"type": "array", "items": {"type": "string"}},
-            },
-            "required": ["title"],
-        },
-    )
-]
-
-HERMES = {
-    "tags": ('<tool_call>\n{"name": "book", "arguments": {"title": "x"}}\n</tool_call>', "", {"title": "x"}),
-    "fence": ('```json\n{"name": "book", "arguments": {"title": "x"}}\n```', "", {"title": "x"}),
-    "text first": (
-        'Let me see.\n<tool_call>{"name": "book", "arguments": {"title": "x"}}</tool_call>',
-        "Let me see.\n",
-        {"title": "x"},
-    ),
-    "the declarations' tag": (
-        '<tools>\n{"name": "book", "arguments": {"title": "x"}}\n</tools>',
-        "",
-        {"title": "x"},
-    ),
-    "no closing tag": ('<tool_call>{"name": "book", "arguments": {"title": "x"}}', "", {"title": "x"}),
-    "arguments as a string": (
-        '<tool_call>{"name": "book", "arguments": "{\\"title\\": \\"x\\"}"}</tool_call>',
-        "",
-        {"title": "x"},
-    ),
-    "braces and tags inside a string": (
-        '<tool_call>{"name": "book", "arguments": {"title": "}{ </tool_call> \\" ```"}}</tool_call>',
-        "",
-        {"title": '}{ </tool_call> " ```'},
-    ),
+PIECES = {
+    "hermes": [
+        "<tool_call>",
+        "</tool_call>",
+        "```json",
+        "```",
+        "<tools>",
+        '{"name": "book", "arguments": {"title": "a"}}',
+        '{"name": "book", "arguments": {"title": "a"}',
+        '{"name": "',
+        '"arguments": {',
+    ],
+    "qwen3.5": [
+        "<tool_call>",
+        "</tool_call>",
+        "<function=book>",
+        "<function=other>",
+        "<function=",
+        "<parameter=title>",
+        "<parameter=count>",
+        "<parameter=",
+        "</parameter>",
+        "</function>",
+        '{"name": "book", "arguments": {"title": "a"}}',
+    ],
+    "plain": ["<tool_call>", "</tool_call>"],
 }
-XML = {
-    "as the template writes it": (
-        "<tool_call>\n<function=book>\n<parameter=title>\nx\n</parameter>\n</function>\n</tool_call>",
-        "",
-        {"title": "x"},
-    ),
-    "several lines, markup and quotes": (
-        '<tool_call>\n<function=book>\n<parameter=title>\na <b>\n"c"\n  d\n'
-        "</parameter>\n</function>\n</tool_call>",
-        "",
-        {"title": 'a <b>\n"c"\n  d'},
-    ),
-    "types by schema": (
-        "<tool_call>\n<function=book>\n<parameter=title>\n12\n</parameter>\n<parameter=count>\n12\n</parameter>\n"
-        '<parameter=flag>\nTrue\n</parameter>\n<parameter=items>\n["a", "b"]\n</parameter>\n'
-        "</function>\n</tool_call>",
-        "",
-        {"title": "12", "count": 12, "flag": True, "items": ["a", "b"]},
-    ),
-    "no tool_call tag": (
-        "<function=book>\n<parameter=title>\nx\n</parameter>\n</function>",
-        "",
-        {"title": "x"},
-    ),
-    "no closing tag": (
-        "Yes.\n<tool_call>\n<function=book>\n<parameter=title>\nx\n</parameter>\n</function>",
-        "Yes.\n",
-        {"title": "x"},
-    ),
-    "a parameter closed twice": (
-        "<tool_call>\n<function=book>\n<parameter=title>\nx\n</parameter>\n</parameter>\n</function>\n</tool_call>",
-        "",
-        {"title": "x"},
-    ),
-}
-CASES = [(HermesDialect(), *case) for case in HERMES.values()] + [
-    (QwenXmlDialect(), *case) for case in XML.values()
+"""What each family writes calls with: joined in any order, good calls and bad ones come out."""
+COMMON = [
+    "<think>",
+    "</think>",
+    "\n",
+    " ",
+    "a",
+    "<",
+    ">",
+    '"',
+    "'",
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    ",",
+    "\\",
+    "=1",
 ]
+WHOLE = {
+    "hermes": '<tool_call>\n{"name": "book", "arguments": {"title": "x", "count": 12}}\n</tool_call>',
+    "qwen3.5": "<tool_call>\n<function=book>\n<parameter=title>\nx\n</parameter>\n"
+    "<parameter=count>\n12\n</parameter>\n</function>\n</tool_call>",
+}
+DIALECTS = [HermesDialect(), QwenXmlDialect()]
+ALL = [*DIALECTS, PlainDialect()]
 
 
-def read(dialect: Dialect, pieces: list[str], *, in_reasoning: bool = False) -> tuple[list[Parsed], str]:
-    parser = dialect.parser(TOOLS, in_reasoning=in_reasoning)
-    events = [event for piece in pieces for event in parser.feed(piece)]
-    rest, unfinished = parser.finish()
-    return [*events, *rest], unfinished
+def named(dialect: Dialect) -> str:
+    return dialect.name
 
 
-def text_of(events: list[Parsed]) -> str:
-    return "".join(event.text for event in events if isinstance(event, TextDelta))
+@pytest.mark.parametrize("dialect", ALL, ids=named)
+@given(data=st.data())
+@settings(max_examples=400)
+def test_any_text_cut_anywhere_reads_the_same_as_whole(dialect: Dialect, data: st.DataObject) -> None:
+    pieces = st.sampled_from([*PIECES[dialect.name], *COMMON])
+    written = "".join(data.draw(st.lists(pieces, max_size=14)))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(written)), max_size=12)))
+    in_reasoning = data.draw(st.booleans())
+    parts = [written[a:b] for a, b in zip([0, *cuts], [*cuts, len(written)], strict=True)]
+    whole, whole_unfinished = read(dialect, [written], in_reasoning=in_reasoning)
+    cut, cut_unfinished = read(dialect, parts, in_reasoning=in_reasoning)
+    assert calls_of(cut) == calls_of(whole)
+    assert text_of(cut) == text_of(whole)
+    assert reasoning_of(cut) == reasoning_of(whole)
+    assert cut_unfinished == whole_unfinished
 
 
-def calls_of(events: list[Parsed]) -> list[ToolCall]:
-    return [event.call for event in events if isinstance(event, CallWritten)]
+@pytest.mark.parametrize("dialect", DIALECTS, ids=named)
+@given(data=st.data())
+def test_what_is_cut_off_is_never_a_call_with_less_in_it(dialect: Dialect, data: st.DataObject) -> None:
+    whole = WHOLE[dialect.name]
+    cut = whole[: data.draw(st.integers(0, len(whole)))]
+    events, unfinished = read(dialect, [cut])
+    assert calls_of(events) in ([], [ToolCall("book", {"title": "x", "count": 12})])
+    assert calls_of(events) or unfinished or len(cut) < 4
+    assert text_of(events) in ("", cut[:3]), "no part of a tag is shown"
 
 
-@pytest.mark.parametrize(("dialect", "written", "text", "arguments"), CASES)
-def test_a_call_is_read(dialect: Dialect, written: str, text: str, arguments: dict[str, object]) -> None:
-    events, unfinished = read(dialect, [written])
-    assert calls_of(events) == [ToolCall("book", arguments)]
-    assert text_of(events) == text
+@pytest.mark.parametrize("dialect", DIALECTS, ids=named)
+def test_a_call_comes_out_with_its_last_character_and_text_before_it_at_once(dialect: Dialect) -> None:
+    parser = dialect.parser(TOOLS)
+    assert parser.feed("Let me see.") == [TextDelta("Let me see.")]
+    events = [event for character in WHOLE[dialect.name] for event in parser.feed(character)]
+    assert calls_of(events) == [ToolCall("book", {"title": "x", "count": 12})]
+    assert text_of(events) == ""
+    assert parser.finish() == ([], "")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=named)
+def test_calls_in_a_row_are_all_read_and_the_blanks_between_them_are_not_shown(dialect: Dialect) -> None:
+    one = WHOLE[dialect.name]
+    events, unfinished = read(dialect, [f"I do both.\n{one}\n{one}\n"])
+    assert len(calls_of(events)) == 2
+    assert text_of(events) == "I do both.\n"
     assert unfinished == ""
 
 
-@given(case=st.sampled_from(CASES), data=st.data())
-def test_text_cut_anywhere_reads_the_same(case: tuple, data: st.DataObject) -> None:
-    dialect, written, text, arguments = case
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(written)), max_size=12)))
-    pieces = [written[a:b] for a, b in zip([0, *cuts], [*cuts, len(written)], strict=True)]
-    events, unfinished = read(dialect, pieces)
-    assert (calls_of(events), text_of(events), unfinished) == ([ToolCall("book", arguments)], text, "")
+@pytest.mark.parametrize("dialect", DIALECTS, ids=named)
+def test_text_after_a_call_is_shown_with_its_blanks(dialect: Dialect) -> None:
+    events, _ = read(dialect, [f"First.{WHOLE[dialect.name]}\n\nThen."])
+    assert text_of(events) == "First.\n\nThen."
 
 
-@pytest.mark.parametrize("dialect", [HermesDialect(), QwenXmlDialect()])
-@given(data=st.data())
-def test_what_is_cut_off_is_never_a_call_with_less_in_it(dialect: Dialect, data: st.DataObject) -> None:
-    case = (HERMES["tags"] if dialect.name == "hermes" else XML["types by schema"])[0]
-    cut = case[: data.draw(st.integers(0, len(case)))]
-    events, unfinished = read(dialect, [cut])
-    whole, _ = read(dialect, [case])
-    assert calls_of(events) in ([], calls_of(whole))
-    assert "<" not in text_of(events).replace(cut, "") or not unfinished
-
-
-@pytest.mark.parametrize("dialect", [HermesDialect(), QwenXmlDialect()])
-def test_two_calls_in_a_row_are_both_read(dialect: Dialect) -> None:
-    one = (HERMES["tags"] if dialect.name == "hermes" else XML["as the template writes it"])[0]
-    events, _ = read(dialect, [one + "\n" + one])
-    assert len(calls_of(events)) == 2
+@pytest.mark.parametrize("dialect", DIALECTS, ids=named)
+def test_an_opening_is_told_only_while_its_call_is_not_complete(dialect: Dialect) -> None:
+    parser = dialect.parser(TOOLS)
+    parser.feed("Well. " + dialect.opener)
+    assert parser.opening is not None
+    assert (parser.opening.opener, parser.opening.overhang) == (dialect.opener, "")
+    parser.feed("\n")
+    assert parser.opening is None, "it was told"
+    parser = dialect.parser(TOOLS)
+    parser.feed(WHOLE[dialect.name])
+    assert parser.opening is None, "the call is there already"
 
 
 def test_reasoning_is_told_from_the_answer() -> None:
-    events, _ = read(QwenXmlDialect(), ["I th", "ink so.</th", "ink>\n\nYes."], in_reasoning=True)
-    assert "".join(e.text for e in events if isinstance(e, ReasoningDelta)) == "I think so."
+    events, _ = read(QwenXmlDialect(), ["I th", "ink so.\n</th", "ink>\n\nYes."], in_reasoning=True)
+    assert reasoning_of(events) == "I think so."
     assert text_of(events) == "Yes."
 
 
 def test_a_call_inside_reasoning_ends_the_reasoning() -> None:
-    events, _ = read(QwenXmlDialect(), ["Hm. " + XML["no closing tag"][0][5:]], in_reasoning=True)
+    events, _ = read(QwenXmlDialect(), ["Hm. " + WHOLE["qwen3.5"]], in_reasoning=True)
     assert len(calls_of(events)) == 1
+    assert reasoning_of(events) == "Hm."
+
+
+@pytest.mark.parametrize("dialect", ALL, ids=named)
+def test_a_stray_end_of_reasoning_is_not_shown(dialect: Dialect) -> None:
+    events, _ = read(dialect, list("</think>\n\nYes."))
+    assert text_of(events) == "Yes."
 
 
 @pytest.mark.parametrize(
-    "text", ["a < b and <table>", "```python\nprint(1)\n```", "```json\n[1, 2]\n```", "{a}"]
+    "text",
+    [
+        "a < b and <table>",
+        "```python\nprint(1)\n```",
+        "```json\n[1, 2]\n```",
+        "{a}",
+        "ends with ```",
+        "1 <",
+        "[a](b)",
+    ],
 )
-@pytest.mark.parametrize("dialect", [HermesDialect(), QwenXmlDialect(), PlainDialect()])
+@pytest.mark.parametrize("dialect", ALL, ids=named)
 def test_text_that_only_looks_like_a_call_stays_text(dialect: Dialect, text: str) -> None:
     events, unfinished = read(dialect, list(text))
     assert text_of(events) == text
@@ -168,11 +177,3 @@ def test_the_dialect_is_chosen_from_the_template() -> None:
     assert dialect_of("… <tool_call>\n<function=x>\n<parameter=y> …").name == "qwen3.5"
     assert dialect_of('… <tool_call>\n{"name": …').name == "hermes"
     assert not dialect_of("{{ messages }}").calls_tools
-
-
-def test_python_constants_are_taken_as_json() -> None:
-    written = XML["types by schema"][0].replace(
-        "12\n</parameter>\n<parameter=flag>", "None\n</parameter>\n<parameter=flag>"
-    )
-    events, _ = read(QwenXmlDialect(), [written])
-    assert json.dumps(calls_of(events)[0].arguments["count"]) == "null"

@@ -1,13 +1,15 @@
 """How a model family writes tool calls: read them as they stream, and hold the decoder to them."""
 
-from botpsy_tui.engine.dialects.base import Dialect, Opening, PlainDialect, StreamParser
+from botpsy_tui.engine.dialects.base import Dialect, PlainDialect
 from botpsy_tui.engine.dialects.hermes import HermesDialect
 from botpsy_tui.engine.dialects.qwen_xml import QwenXmlDialect
+from botpsy_tui.engine.dialects.stream import Opening, Parsed, StreamParser
 
 __all__ = [
     "Dialect",
     "HermesDialect",
     "Opening",
+    "Parsed",
     "PlainDialect",
     "QwenXmlDialect",
     "StreamParser",

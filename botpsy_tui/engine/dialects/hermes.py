@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from botpsy_tui.engine.dialects.base import Dialect, Opening, StreamParser
+from botpsy_tui.engine.dialects.base import Dialect
+from botpsy_tui.engine.dialects.json_calls import read_json_call
+from botpsy_tui.engine.dialects.stream import Opening, Reading, StreamParser
 from botpsy_tui.engine.grammar import Grammar, Words, literal
-from botpsy_tui.engine.types import ToolCall, ToolSchema
+from botpsy_tui.engine.types import ToolSchema
 
 _TAG = "<tool_call>"
 _FENCE = "```json"
@@ -18,48 +20,13 @@ class HermesParser(StreamParser):
     """Reads calls from tags and fences; tolerates a missing closing marker and several objects."""
 
     openers: ClassVar[tuple[str, ...]] = (_TAG, _FENCE, _DECLARATIONS)
+    closers: ClassVar[tuple[str, ...]] = (_CLOSERS[_TAG],)
+    strays: ClassVar[tuple[str, ...]] = (_CLOSERS[_TAG],)
 
-    def read_call(self, opener: str, text: str, *, ended: bool) -> tuple[list[ToolCall], int] | None:
-        """Read JSON objects up to the closing marker."""
-        closer = _CLOSERS[opener]
-        calls: list[ToolCall] = []
-        at = 0
-        while True:
-            while at < len(text) and (text[at].isspace() or text[at] == ","):
-                at += 1
-            rest = text[at:]
-            if rest.startswith(closer):
-                return (calls, at + len(closer)) if calls or opener != _FENCE else ([], 0)
-            if not rest or closer.startswith(rest):
-                return (calls, len(text)) if ended and calls else None
-            if rest[0] != "{":
-                # Not JSON: a fence of something else is text, a tag's rubbish is dropped.
-                return (calls, at) if calls else ([], 0)
-            end = _object_end(rest)
-            if end is None:
-                return None
-            call = self._call(rest[:end])
-            if call is None and not calls:
-                return [], 0
-            if call is not None:
-                calls.append(call)
-            at += end
-
-    def _call(self, text: str) -> ToolCall | None:
-        try:
-            value: Any = json.loads(text, strict=False)
-        except ValueError:
-            return None
-        name = value.get("name") or value.get("function")
-        arguments = value.get("arguments", value.get("parameters", {}))
-        if isinstance(arguments, str):
-            try:
-                arguments = json.loads(arguments)
-            except ValueError:
-                return None
-        if not isinstance(name, str) or not isinstance(arguments, dict):
-            return None
-        return ToolCall(name, arguments)  # pyright: ignore[reportUnknownArgumentType]
+    def read_call(self, opener: str, text: str, *, ended: bool) -> Reading | None:
+        """Read a JSON object up to the closing marker. In a fence, only a known tool's is a call."""
+        names = self._tools if opener == _FENCE else None
+        return read_json_call(text, _CLOSERS[opener], ended=ended, goes_on=self._goes_on, names=names)
 
 
 class HermesDialect(Dialect):
@@ -83,7 +50,7 @@ class HermesDialect(Dialect):
             grammar.rule(f"call{i}", " ".join([head, body, literal("}}")]))
         choice = " | ".join(f"call{i}" for i in range(len(names)))
         closer = grammar.marker(_CLOSERS[opening.opener])
-        head = literal(opening.lead + '{"name": ')
+        head = literal(("" if opening.overhang else "\n") + '{"name": ')
         grammar.rule("start", " ".join([head, f"({choice})", literal("\n"), closer]))
         return grammar.text()
 
@@ -105,26 +72,3 @@ class HermesDialect(Dialect):
             for i, extra in enumerate(extras)
         ]
         return f"({' | '.join(starts)})?" if starts else ""
-
-
-def _object_end(text: str) -> int | None:
-    """Return where the JSON object that begins `text` ends, or None where it does not yet."""
-    depth = 0
-    in_string = escaped = False
-    for i, character in enumerate(text):
-        if in_string:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == '"':
-                in_string = False
-        elif character == '"':
-            in_string = True
-        elif character in "{[":
-            depth += 1
-        elif character in "}]":
-            depth -= 1
-            if depth == 0:
-                return i + 1
-    return None

@@ -1,69 +1,125 @@
 """Qwen3.5's XML (BotPsy): ``<tool_call><function=…><parameter=…>``, values as bare text."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from botpsy_tui.engine.dialects.base import Dialect, Opening, StreamParser, typed
+from botpsy_tui.engine.dialects.base import Dialect
+from botpsy_tui.engine.dialects.json_calls import read_json_call
+from botpsy_tui.engine.dialects.literals import skip_blanks
+from botpsy_tui.engine.dialects.stream import Opening, Reading, StreamParser
+from botpsy_tui.engine.dialects.values import typed
 from botpsy_tui.engine.grammar import Grammar, Words, literal
+from botpsy_tui.engine.schemas import Schema
 from botpsy_tui.engine.types import ToolCall, ToolSchema
 
 _TAG = "<tool_call>"
+_END = "</tool_call>"
 _BARE = "<function="
-_FUNCTION = re.compile(r"\s*<function=([^>\s]+)>\s*")
-_PARAMETER = re.compile(r"\s*<parameter=([^>\s]+)>\n?")
-_VALUE_END = re.compile(r"\n?</parameter>|\n(?=<parameter=|</function>)")
-_FUNCTION_END = re.compile(r"\s*(?:</parameter>\s*)*</function>")
-_CALL_END = re.compile(r"\s*</tool_call>")
+_FUNCTION_END = "</function>"
+_PARAMETER = "<parameter="
+_VALUE_END = "</parameter>"
+_STRUCTURE = (_PARAMETER, _VALUE_END, _FUNCTION_END, _END, _TAG, _BARE)
+_NAME = re.compile(r"([^<>\n]+)>")
+_MAYBE_END = re.compile(rf"\n?{_VALUE_END}|\n(?:{_FUNCTION_END}|{_PARAMETER}|{_TAG}|{_BARE})")
+_NEXT = re.compile(f"{_END}|{_TAG}|{_BARE}")
 
 
 class QwenXmlParser(StreamParser):
-    """Reads calls from XML, in or out of ``<tool_call>``, as llama.cpp's own parser does."""
+    """Reads calls from XML, in or out of ``<tool_call>``, as llama.cpp's own parser does.
+
+    A value ends at a closing tag that the call's structure goes on after; other tags are part of it.
+    """
 
     openers: ClassVar[tuple[str, ...]] = (_TAG, _BARE)
+    closers: ClassVar[tuple[str, ...]] = (_END, _FUNCTION_END, _VALUE_END)
+    strays: ClassVar[tuple[str, ...]] = (_END,)
 
-    def read_call(self, opener: str, text: str, *, ended: bool) -> tuple[list[ToolCall], int] | None:
+    def read_call(self, opener: str, text: str, *, ended: bool) -> Reading | None:
         """Read one function, or one JSON object where the model fell back to that."""
         if opener == _BARE:
-            if not ended and ">" not in text:
-                return None
-            name = text.partition(">")[0]
-            if name not in self._tools:
-                return [], 0
-            text, shift = _BARE + text, len(_BARE)
-        else:
-            shift = 0
-        function = _FUNCTION.match(text)
-        if function is None:
-            if text.strip() and not _could_open(text):
-                return [], 0
-            return None
+            known = _is_named(text, self._tools)
+            if not known:
+                return None if known is None else Reading(is_text=True)
+            reading = self._function(text, 0, ended=ended)
+            return replace(reading, goes_on=False) if reading else None
+        at = skip_blanks(text, 0)
+        rest = text[at:]
+        if rest.startswith(("{", "[", ",", "]")):
+            return read_json_call(text, _END, ended=ended, goes_on=self._goes_on)
+        if rest.startswith(_BARE):
+            return self._function(text, at + len(_BARE), ended=ended)
+        if self._goes_on and rest.startswith(_END):
+            return Reading(length=at + len(_END))
+        if _goes_on_with(rest, (_BARE, _END) if self._goes_on else (_BARE,)) is None:
+            return Reading(length=len(text)) if ended and self._goes_on else None
+        return Reading()
+
+    def _function(self, text: str, at: int, *, ended: bool) -> Reading | None:
+        """Read a function from its name on, up to its closing tag."""
+        opened = _NAME.match(text, at)
+        if opened is None:
+            return None if "\n" not in text[at:] else self._given_up(text, at)
+        name, at = opened[1].strip(), opened.end()
+        properties = self.properties(name)
         arguments: dict[str, Any] = {}
-        at = function.end()
-        properties = self._properties(function[1])
-        while parameter := _PARAMETER.match(text, at):
-            end = _VALUE_END.search(text, parameter.end())
-            if end is None:
+        while True:
+            at = skip_blanks(text, at)
+            rest = text[at:]
+            if rest.startswith(_PARAMETER):
+                key = _NAME.match(text, at + len(_PARAMETER))
+                read = self._value(text, key.end(), properties, ended=ended) if key else None
+                if key is None or read is None:
+                    return None
+                written, at = read
+                arguments[key[1].strip()] = typed(written, properties.get(key[1].strip(), {}))
+            elif rest.startswith(_VALUE_END):
+                at += len(_VALUE_END)
+            elif rest.startswith(_FUNCTION_END):
+                return Reading((ToolCall(name, arguments),), at + len(_FUNCTION_END), goes_on=True)
+            elif rest.startswith(_END):
+                return Reading((ToolCall(name, arguments),), at, goes_on=True)
+            elif _goes_on_with(rest, _STRUCTURE) is None:
                 return None
-            value = text[parameter.end() : end.start()]
-            arguments[parameter[1]] = typed(value, properties.get(parameter[1], {}))
-            at = end.end()
-        closed = _FUNCTION_END.match(text, at)
-        if closed is None:
+            else:
+                return self._given_up(text, at)
+
+    def _value(
+        self, text: str, at: int, properties: Mapping[str, Schema], *, ended: bool
+    ) -> tuple[str, int] | None:
+        """Return a value and where it ends, or None where that is not clear yet."""
+        if at == len(text):
             return None
-        at = closed.end()
-        call = ToolCall(function[1], arguments)
-        if opener == _BARE:
-            return [call], at - shift
-        if end := _CALL_END.match(text, at):
-            return [call], end.end()
-        if ended or (text[at:].strip() and not "</tool_call>".startswith(text[at:].strip())):
-            return [call], at
+        start = at + (text[at] == "\n")
+        for found in _MAYBE_END.finditer(text, start):
+            tag = found[0].lstrip()
+            rest = text[found.end() :]
+            match tag:
+                case "</parameter>":
+                    ends = _goes_on_with(rest.lstrip(), _STRUCTURE)
+                case "</function>":
+                    ends = _goes_on_with(rest.lstrip(), (_END, _TAG, _BARE)) or (ended and not rest.strip())
+                case "<parameter=":
+                    ends = _is_named(rest, properties)
+                case "<function=":
+                    ends = _is_named(rest, self._tools)
+                case _:
+                    ends = _goes_on_with(rest.lstrip(), (_BARE,))
+            if ends is None:
+                return None
+            if ends:
+                return text[start : found.start()], found.end() if tag == _VALUE_END else found.start()
         return None
 
-    def _properties(self, tool: str) -> dict[str, Any]:
-        schema = self._tools.get(tool)
-        return dict(schema.parameters.get("properties", {})) if schema else {}
+    def _given_up(self, text: str, at: int) -> Reading | None:
+        """Pass over what is no call, up to the next one's beginning or to its own end."""
+        for found in _NEXT.finditer(text, at):
+            if found[0] == _END:
+                return Reading(length=found.end(), broken=True)
+            if found[0] == _TAG or _is_named(text[found.end() :], self._tools):
+                return Reading(length=found.start(), broken=True)
+        return None
 
 
 class QwenXmlDialect(Dialect):
@@ -89,7 +145,9 @@ class QwenXmlDialect(Dialect):
             grammar.rule("start", f"({choice}) " + literal("</function>"))
         else:
             end = literal("</function>\n") + " " + grammar.marker("</tool_call>")
-            grammar.rule("start", " ".join([literal(opening.lead + _BARE), f"({choice})", end]))
+            grammar.rule(
+                "start", " ".join([literal(("" if opening.overhang else "\n") + _BARE), f"({choice})", end])
+            )
         return grammar.text()
 
     def _parameter(self, name: str, schema: dict[str, Any], words: Words, grammar: Grammar) -> str:
@@ -97,7 +155,13 @@ class QwenXmlDialect(Dialect):
         return literal(f"<parameter={name}>\n") + " " + value
 
 
-def _could_open(text: str) -> bool:
-    """Say whether `text` may still grow into a function's opening."""
-    bare = text.lstrip()
-    return bare.startswith(_BARE[: len(bare)]) or (bare.startswith(_BARE) and ">" not in bare)
+def _goes_on_with(rest: str, tags: tuple[str, ...]) -> bool | None:
+    """Say whether one of `tags` comes next; None where that can't be told yet."""
+    if rest.startswith(tags):
+        return True
+    return None if any(tag.startswith(rest) for tag in tags) else False
+
+
+def _is_named(rest: str, names: Collection[str]) -> bool | None:
+    """Say whether one of `names` and a ``>`` come next; None where that can't be told yet."""
+    return _goes_on_with(rest, tuple(f"{name}>" for name in names))
