@@ -1,20 +1,17 @@
 """What the rules, the taint and the count of calls say of a proposal, before anyone is asked."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+from botpsy_tui.approval.permissions import Uses, times_used
 from botpsy_tui.approval.policy import CallFacts, Policy, Rule
 from botpsy_tui.plugin import Clock, Proposal, Risk, Tool
 
 _SAME_CALL_LIMIT = 3
 _MOST_WRITES = 5
-
-Uses = Callable[[str, datetime], Awaitable[int]]
-"""How often calls were approved by the rule with this id, since then."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +69,8 @@ class Judge:
     async def judge(self, proposal: Proposal) -> Judgement:
         """Say what the rules say, read afresh, unless the call repeats too often for rules."""
         policy, now = self._policy(), self._clock()
-        used = {
-            rule.id: await self._uses(rule.id, now - timedelta(seconds=rule.limit.seconds))
-            for rule in policy.rules
-            if rule.limit is not None
-        }
         call = CallFacts.of(proposal, tainted=bool(self._sources))
-        verdict = policy.decide(call, now=now, used=used)
+        verdict = policy.decide(call, now=now, used=await times_used(policy, self._uses, now))
         if verdict.decision == "allow" and (reason := self._breaker(proposal)):
             return Judgement("ask", verdict.rule, reason)
         return Judgement(verdict.decision, verdict.rule, verdict.reason)

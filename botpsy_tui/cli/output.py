@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -83,10 +84,19 @@ def never_fail_to_write() -> None:
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """Return the lines of `text`, none wider than `width` cells."""
+    """Return the lines of `text`, none wider than `width` cells, broken at a blank where there is one."""
+    return [part for line in text.split("\n") for part in _parts(line.expandtabs(4), width)]
+
+
+def _parts(line: str, width: int) -> Iterator[str]:
     from rich.cells import chop_cells
 
-    return [part for line in text.split("\n") for part in (chop_cells(line.expandtabs(4), width) or [""])]
+    most = 8 * width  # more than fits, also where each letter carries marks
+    while len(pieces := chop_cells(line[:most], width)) > 1 or len(line) > most:
+        cut = pieces[0].rfind(" ") + 1 or len(pieces[0])
+        yield line[:cut]
+        line = line[cut:]
+    yield line
 
 
 def _escaped(character: str) -> str:

@@ -9,7 +9,10 @@ from botpsy_tui.cli.exits import Exit, stop
 from botpsy_tui.cli.output import say, say_json, say_row
 
 if TYPE_CHECKING:
-    from botpsy_tui.approval.policy import Policy
+    from collections.abc import Sequence
+
+    from botpsy_tui.approval.permissions import Permissions
+    from botpsy_tui.approval.policy import Problem
     from botpsy_tui.plugin import Risk
 
 app = typer.Typer(help="Your rules: which calls run without asking, and which never.", no_args_is_help=True)
@@ -29,24 +32,33 @@ def path() -> None:
 
 @app.command("list")
 def list_rules(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
-    """Show the rules in words, and what is wrong with the file."""
-    policy = _policy()
+    """Show the rules in words, where each stands, what it decided lately, and what is wrong with the file."""
+    permissions = _permissions()
     if as_json:
         say_json(
             {
                 "rules": [
-                    {"id": r.id, "decision": r.decision, "words": r.in_words(), "line": r.line}
-                    for r in policy.rules
+                    {
+                        "id": each.rule.id,
+                        "decision": each.rule.decision,
+                        "words": each.rule.in_words(),
+                        "line": each.rule.line,
+                        "source": each.source,
+                        "expired": each.expired,
+                        "used": each.used,
+                        "lately": [vars(ruling) for ruling in each.lately],
+                    }
+                    for each in permissions.rules
                 ],
-                "problems": [vars(problem) for problem in policy.problems],
+                "problems": [vars(problem) for problem in permissions.problems],
             }
         )
         return
-    for rule in policy.rules:
-        say_row(rule.id, rule.in_words(), indent=0)
-    if not policy.rules and not policy.problems:
+    for each in permissions.rules:
+        say_row(each.rule.id, "\n".join([each.rule.in_words(), *each.details()]), indent=0)
+    if not permissions.rules and not permissions.problems:
         say("There are no rules: every call asks.")
-    _show_problems(policy)
+    _show_problems(permissions.problems)
 
 
 @app.command("add")
@@ -105,30 +117,38 @@ def explain(
     """
     from datetime import datetime
 
-    from botpsy_tui.approval.policy import CallFacts
+    from botpsy_tui.approval.policy import CallFacts, Policy
 
-    policy, now = _policy(), datetime.now().astimezone()
+    now = datetime.now().astimezone()
+    permissions = _permissions()
+    policy = Policy(tuple(each.rule for each in permissions.rules), permissions.problems)
     call = CallFacts(tool, _risk(risk), _values(values), tainted)
-    verdict = policy.decide(call, now=now)
+    verdict = policy.decide(call, now=now, used={each.rule.id: each.used for each in permissions.rules})
     say(f"{verdict.decision}: {verdict.reason or 'No rule is about it, so it is asked.'}")
-    for rule in policy.rules:
-        if rule is verdict.rule:
+    for each in permissions.rules:
+        about = each.rule.about(call)
+        if each.expired:
+            word = "has expired"
+        elif about is False:
+            word = f"is not about this call; not met: {each.rule.unmet(call)}"
+        elif each.rule is verdict.rule:
             word = "decides"
-        elif not rule.matches(call):
-            word = "is not about this call"
+        elif about is None:
+            word = f"may be about this call; not certain: {each.rule.unmet(call)}"
         else:
-            word = "has expired" if rule.expired(now) else "matches, and another goes before it"
-        say_row(rule.id, f"{word}. {rule.in_words()}")
-    _show_problems(policy)
+            word = "matches, and something else goes before it"
+        say_row(each.rule.id, "\n".join([f"{word}.", each.rule.in_words(), *filter(None, [each.limit_used])]))
+    _show_problems(policy.problems)
 
 
 @app.command("test")
 def test() -> None:
     """Try each rule on its own examples, the calls it must and must not match."""
-    from botpsy_tui.approval.policy import CallFacts
+    from botpsy_tui.approval.policy import CallFacts, Policy
+    from botpsy_tui.config import policy_path
     from botpsy_tui.plugin import Risk
 
-    policy, failed, tried = _policy(), 0, 0
+    policy, failed, tried = Policy.read(policy_path()), 0, 0
     for rule in policy.rules:
         for example in rule.examples:
             tried += 1
@@ -140,27 +160,38 @@ def test() -> None:
                     f"line {rule.line}: the rule {rule.id} {verb} {json.dumps(dict(example.values))}",
                     err=True,
                 )
-    _show_problems(policy)
+    _show_problems(policy.problems)
     say(f"{tried - failed} of {tried} examples are as they should be.")
     if failed or policy.problems:
         raise typer.Exit(Exit.FAILED)
 
 
-def _policy() -> "Policy":
-    from botpsy_tui.approval.policy import Policy
-    from botpsy_tui.config import policy_path
+def _permissions() -> "Permissions":
+    """Read the rules, and what the journal tells of them."""
+    import asyncio
+    from datetime import datetime
 
-    return Policy.read(policy_path())
+    from botpsy_tui.approval.permissions import read_permissions
+    from botpsy_tui.config import data_folder, policy_path
+    from botpsy_tui.journal import Journal, JournalProblem
+
+    try:
+        journal = Journal(data_folder() / "journal.sqlite")
+    except JournalProblem as problem:
+        stop(str(problem))
+    try:
+        return asyncio.run(read_permissions(policy_path(), journal, datetime.now().astimezone()))
+    finally:
+        journal.close()
 
 
-def _show_problems(policy: "Policy") -> None:
-    for problem in policy.problems:
+def _show_problems(problems: "Sequence[Problem]") -> None:
+    from botpsy_tui.approval.permissions import WITH_PROBLEMS
+
+    for problem in problems:
         say(f"botpsy: {problem}", err=True)
-    if policy.problems:
-        say(
-            "botpsy: Until this is mended no rule allows anything; a denial that can be read still denies.",
-            err=True,
-        )
+    if problems:
+        say(f"botpsy: {WITH_PROBLEMS}", err=True)
 
 
 def _risk(text: str) -> "Risk":

@@ -2,6 +2,7 @@
 
 from botpsy_tui.journal.history import PastCall, PastConversation, PastMessage
 from botpsy_tui.journal.journal import CallRecord, CallState, Journal, JournalProblem
+from botpsy_tui.journal.rulings import Ruling
 
 __all__ = [
     "CallRecord",
@@ -11,4 +12,5 @@ __all__ = [
     "PastCall",
     "PastConversation",
     "PastMessage",
+    "Ruling",
 ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from botpsy_tui.journal.history import PastConversation, read_history
+from botpsy_tui.journal.rulings import Ruling, read_rulings
 from botpsy_tui.plugin import Outcome, Proposal
 
 _SCHEMA_VERSION = 1
@@ -209,6 +210,10 @@ class Journal:
             return int(count)
 
         return await self._run(work)
+
+    async def rulings(self, rule_id: str, most: int) -> Sequence[Ruling]:
+        """Return the last calls that a rule of the policy decided, the last one first."""
+        return await self._run(lambda connection: read_rulings(connection, rule_id, most))
 
     def close(self) -> None:
         """Close the file."""

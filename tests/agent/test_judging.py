@@ -132,7 +132,7 @@ class MailTool(NoteTool):
 async def test_after_strangers_words_sending_asks_whatever_was_allowed_and_names_them(
     journal: Journal, policy: Path
 ) -> None:
-    write(policy, '[[rule]]\nid = "all"\ntool = "*"\ndecision = "allow"\n')
+    write(policy, ALLOW_NOTES + '[[rule]]\nid = "mail"\ntool = "read_mail"\ndecision = "allow"\n')
     session = FakeSession(ToolCall("read_mail", {"text": "eve"}), MILK, "Done.", MILK, "Done.")
     approver = ScriptedApprover(yes, yes)
     talk = assistant(session, journal, approver, policy, MailTool(risk=Risk.READ), NoteTool(risk=Risk.SEND))

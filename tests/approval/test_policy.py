@@ -131,6 +131,19 @@ def test_an_expired_rule_and_one_that_is_used_up_ask(tmp_path: Path) -> None:
             1,
             "spelled out",
         ),
+        ('[[rule]]\nid = "a"\n  tool = "*"\ndecision = "allow"\n', 3, 3, 'add risk = "read"'),
+        (
+            '[[rule]]\nid = "a"\ntool = "create_*"\ndecision = "allow"\nrisk = "write"\n',
+            3,
+            1,
+            "name one tool",
+        ),
+        (
+            '[[rule]]\nid = "a"\ntool = "*"\ndecision = "allow"\n[rule.match]\nbcc = { present = false }\n',
+            3,
+            1,
+            "a condition under match",
+        ),
     ],
 )
 def test_a_mistake_is_shown_with_its_place(
@@ -139,6 +152,20 @@ def test_a_mistake_is_shown_with_its_place(
     problem = policy_of(tmp_path, text).problems[0]
     assert (problem.line, problem.column) == (line, column)
     assert part in problem.sentence
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'tool = "*"\ndecision = "allow"\nrisk = "read"',
+        'tool = "*"\ndecision = "allow"\nmatch = { calendar = "Private" }',
+        'tool = "create_event"\ndecision = "allow"',
+        'tool = "*"\ndecision = "deny"',
+        'tool = "*"\ndecision = "ask"',
+    ],
+)
+def test_a_pattern_allows_what_reads_or_what_meets_a_condition(tmp_path: Path, rule: str) -> None:
+    assert policy_of(tmp_path, f'[[rule]]\nid = "a"\n{rule}\n').problems == ()
 
 
 def test_with_a_mistake_nothing_is_allowed_and_what_is_denied_stays_denied(tmp_path: Path) -> None:

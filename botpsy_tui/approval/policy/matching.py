@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import idna
 
+from botpsy_tui.approval.policy.several import addresses_in, rides_along, spelled_oddly
 from botpsy_tui.approval.policy.shell import argv_fits, argv_of
 from botpsy_tui.plugin import Json
 
@@ -26,19 +27,31 @@ class Matcher:
     def fits(self, value: Json, *, every: bool) -> bool | None:
         """Return whether one value, no list, meets the condition; None where that can't be told.
 
-        To allow (`every`), texts are compared letter for letter. To deny or ask, other spellings
-        of a text (capitals, compatibility forms) and of a number are the same.
+        To allow (`every`), texts are compared letter for letter, and a wildcard takes nothing that
+        separates addresses. To deny or ask, other spellings of a text (capitals, compatibility
+        forms) and of a number are the same, and one address in a text is enough.
         """
         kind = KINDS[self.kind]
         if not every and self.kind in ("equals", "one_of", "glob"):
-            return kind.fits(_spelled_alike(value), _spelled_alike(self.operand))
+            return self._fits_in_any_spelling(value)
         if not every and self.kind == "argv":
             return _command_fits(value, self.operand, options=True)
+        if self.kind == "glob" and isinstance(value, str) and rides_along(value, self.operand):
+            return None
         return kind.fits(value, self.operand)
+
+    def _fits_in_any_spelling(self, value: Json) -> bool | None:
+        kind, operand = KINDS[self.kind], _spelled_alike(self.operand)
+        fits = kind.fits(_spelled_alike(value), operand)
+        if fits or not isinstance(value, str):
+            return fits
+        if any(kind.fits(_spelled_alike(part), operand) for part in addresses_in(value)):
+            return True
+        return None if "@" in str(operand) and spelled_oddly(value) else fits
 
     def in_words(self) -> str:
         """Return the condition as a person says it."""
-        return KINDS[self.kind].words.format(_said(self.operand))
+        return KINDS[self.kind].words.format(said(self.operand))
 
 
 @dataclass(frozen=True)
@@ -242,12 +255,13 @@ KINDS: Mapping[str, Kind] = {
 """Every kind of condition."""
 
 
-def _said(operand: Any) -> str:
+def said(operand: Any) -> str:
+    """Return a value as a person says it."""
     match operand:
         case bool():
             return "yes" if operand else "no"
         case list():
-            return " ".join(map(_said, operand)) if operand else "nothing"  # pyright: ignore
+            return " ".join(map(said, operand)) if operand else "nothing"  # pyright: ignore
         case str():
             return f"“{operand}”"
         case _:

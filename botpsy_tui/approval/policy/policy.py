@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from botpsy_tui.approval.policy.reading import Problem, RuleProblem, parse_rule, read_rules
+from botpsy_tui.approval.policy.reading import Problem, RuleProblem, read_rules
 from botpsy_tui.approval.policy.rule import CallFacts, Rule
 from botpsy_tui.config import write_private
 from botpsy_tui.plugin import Risk
@@ -71,7 +71,10 @@ class Policy:
         for rule in valid:
             if rule.decision != "allow" and rule.about(call) is None:
                 return Verdict(
-                    "ask", rule, f"It can't be told for certain whether the rule {rule.id} is about it."
+                    "ask",
+                    rule,
+                    f"It can't be told for certain whether the rule {rule.id} is about it: "
+                    f"{rule.unmet(call)}.",
                 )
         if not matching:
             return Verdict("ask")
@@ -84,7 +87,11 @@ class Policy:
         for rule in matching:
             if rule.limit is None or (used or {}).get(rule.id, 0) < rule.limit.count:
                 return Verdict("allow", rule, rule.reason or f"The rule {rule.id} allows it.")
-        return Verdict("ask", matching[0], f"The rule {matching[0].id} has allowed as often as it may.")
+        full = next(rule for rule in matching if rule.limit)
+        assert full.limit is not None
+        return Verdict(
+            "ask", full, f"The rule {full.id} has allowed {full.limit.in_words()}, as often as it may."
+        )
 
     def denied_outright(self, tool: str, now: datetime) -> bool:
         """Return whether no call of this tool can ever run, so that the model need not see it."""
@@ -106,7 +113,8 @@ def append_rule(path: Path, rule: Rule) -> None:
                 f"There is a rule {rule.id} in {path} already; revoke it first, or name another id."
             )
         added = rule.as_toml()
-        parse_rule(added)
+        if problems := read_rules(added)[1]:
+            raise RuleProblem(problems[0].sentence)
         gap = "" if not text[0] or text[0].endswith("\n\n") else "\n" if text[0].endswith("\n") else "\n\n"
         text[0] += gap + added
 

@@ -118,6 +118,12 @@ def _rule(table: Any, line: int) -> Rule:
         raise _Mistake(("risk",), "what sends or deletes can't be allowed here: it asks each time")
     if decision == "allow" and COMMAND in rule.match and not rule.names_words:
         raise _Mistake(("match", COMMAND), f"a {COMMAND} can be allowed only by its words, with argv")
+    if rule.takes_any_tool:
+        raise _Mistake(
+            ("tool",),
+            f"{rule.tool} takes every tool of that name, now and later, and what it writes: "
+            'add risk = "read", or a condition under match, or name one tool',
+        )
     if rule.limit and decision != "allow":
         raise _Mistake(("limit",), "a limit belongs to a rule that allows")
     return rule

@@ -1,13 +1,15 @@
 """A rule: which calls it is about, and what becomes of them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from fnmatch import fnmatchcase
+from textwrap import shorten
 from typing import Any, Literal
 
-from botpsy_tui.approval.policy.matching import Matcher, holds
+from botpsy_tui.approval.policy.matching import Matcher, holds, said
+from botpsy_tui.approval.policy.shell import is_pattern
 from botpsy_tui.plugin import Json, Proposal, Risk
 
 RuleDecision = Literal["allow", "ask", "deny"]
@@ -48,6 +50,10 @@ class Limit:
     count: int
     seconds: int
 
+    def in_words(self) -> str:
+        """Return it as a person says it."""
+        return f"{self.count} times in {self.seconds} seconds"
+
 
 @dataclass(frozen=True)
 class Example:
@@ -85,22 +91,54 @@ class Rule:
         To allow, every element of a list must meet a condition; to deny or ask, one is enough. A
         call with a shell line is allowed only by a rule on the line's words.
         """
-        if not fnmatchcase(call.tool, self.tool) or (self.risks and call.risk not in self.risks):
-            return False
+        certain = True
+        for met, _ in self._conditions(call):
+            if met is False:
+                return False
+            certain = certain and met is not None
+        return True if certain else None
+
+    def unmet(self, call: CallFacts) -> str:
+        """Return the condition that keeps the rule from being about this call, and what is so instead.
+
+        Else the one of which it can't be told; nothing where the rule is about the call.
+        """
+        conditions = list(self._conditions(call))
+        return next((words for wanted in (False, None) for met, words in conditions if met is wanted), "")
+
+    def _conditions(self, call: CallFacts) -> Iterator[tuple[bool | None, str]]:
+        """Give each condition: whether it is met (None: can't be told), and its words."""
         allows = self.decision == "allow"
-        if allows and call.values.get(COMMAND) is not None and not self.names_words:
-            return False
-        met = [
-            holds(matcher, call.values, name, every=allows)
-            for name, matchers in self.match.items()
-            for matcher in matchers
-        ]
-        return False if False in met else None if None in met else True
+        yield fnmatchcase(call.tool, self.tool), f"the tool is {self.tool} (here {call.tool})"
+        yield (
+            not self.risks or call.risk in self.risks,
+            f"it is a {' or '.join(self.risks)} (here {call.risk})",
+        )
+        if allows and call.values.get(COMMAND) is not None:
+            yield self.names_words, f"a {COMMAND} is allowed by its words, with argv"
+        for name, matchers in self.match.items():
+            value = call.values.get(name)
+            here = "not given" if value is None else f"here {shorten(said(value), 80)}"
+            for matcher in matchers:
+                met = holds(matcher, call.values, name, every=allows)
+                yield met, f"{name} {matcher.in_words()} ({here})"
 
     @property
     def names_words(self) -> bool:
         """True where the rule has a condition on the words of a shell line."""
         return any(matcher.kind == "argv" for matcher in self.match.get(COMMAND, ()))
+
+    @property
+    def takes_any_tool(self) -> bool:
+        """True where it allows by a pattern of names alone: then it takes whatever a plugin brings."""
+        narrow = any(
+            matcher.kind != "present" or matcher.operand
+            for matchers in self.match.values()
+            for matcher in matchers
+        )
+        return (
+            self.decision == "allow" and is_pattern(self.tool) and self.risks != (Risk.READ,) and not narrow
+        )
 
     def expired(self, now: datetime) -> bool:
         """Return whether its time is over."""
@@ -118,7 +156,7 @@ class Rule:
         if conditions:
             parts.append("where " + " and ".join(conditions))
         if self.limit:
-            parts.append(f"at most {self.limit.count} times in {self.limit.seconds} seconds")
+            parts.append(f"at most {self.limit.in_words()}")
         if self.expires:
             parts.append(f"until {self.expires:%Y-%m-%d %H:%M}")
         return ", ".join(parts) + "."

@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from botpsy_tui.approval.policy.several import rides_along
+
 _PLAIN = re.compile(r"[A-Za-z0-9_\-./:=,+@%]+")
 _SINGLE = re.compile(r"'([^'\x00-\x1f\x7f-\x9f]*)'")
 _DOUBLE = re.compile(r'"([^"$`\\!\x00-\x1f\x7f-\x9f]*)"')
@@ -59,14 +61,19 @@ def argv_of(line: str) -> list[str] | None:
 def argv_fits(argv: Sequence[str], patterns: Sequence[str], *, options: bool) -> bool:
     """Return whether the words fit the patterns: a glob for each word, `**` at the end for any rest.
 
-    Unless `options` is true, a glob takes no option: ``*`` is not ``--output=…``, ``-*`` may be.
+    Unless `options` is true, a glob takes no option: ``*`` is not ``--output=…``, ``-*`` may be. Nor
+    does it take several addresses.
     """
     if patterns and patterns[-1] == REST:
         patterns, argv = patterns[:-1], argv[: len(patterns) - 1]
     return len(argv) == len(patterns) and all(
-        fnmatchcase(word, pattern) and (options or not word.startswith("-") or pattern.startswith("-"))
+        fnmatchcase(word, pattern) and (options or _is_one_value(word, pattern))
         for word, pattern in zip(argv, patterns, strict=True)
     )
+
+
+def _is_one_value(word: str, pattern: str) -> bool:
+    return (not word.startswith("-") or pattern.startswith("-")) and not rides_along(word, pattern)
 
 
 def argv_problem(patterns: Sequence[str]) -> str:
