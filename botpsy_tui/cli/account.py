@@ -1,6 +1,7 @@
 """``botpsy account``: name a server, test the log-in, keep the password where passwords belong."""
 
 import asyncio
+import re
 import shlex
 import sys
 from typing import Annotated
@@ -13,17 +14,30 @@ from botpsy_tui.cli.output import say
 from botpsy_tui.plugin import AccountProblem, SecretUnavailable, for_display_line
 
 app = typer.Typer(
-    help="The servers whose calendars the assistant works on, beside the local one.", no_args_is_help=True
+    help="The servers whose calendars and mail the assistant works on, beside the local ones.",
+    no_args_is_help=True,
 )
 
 
 @app.command("add")
 def add(
-    kind: Annotated[str, typer.Argument(help="The kind of account: caldav.")],
-    address: Annotated[str, typer.Argument(help="The server's address, such as https://dav.example.org/.")],
+    kind: Annotated[str, typer.Argument(help="The kind of account: caldav, mail or maildir.")],
+    address: Annotated[
+        str,
+        typer.Argument(
+            help="For caldav the server's address, such as https://dav.example.org/; for mail your mail "
+            "address; for maildir a folder."
+        ),
+    ],
     user: Annotated[str | None, typer.Option("--user", "-u", help="Your user name there.")] = None,
     name: Annotated[
         str | None, typer.Option(help="A short name of your own; else made from the address.")
+    ] = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="What the account needs besides, such as imap=imaps://HOST."
+        ),
     ] = None,
     password_command: Annotated[
         str | None, typer.Option(help="A command that prints the password, such as 'pass show work'.")
@@ -37,7 +51,9 @@ def add(
     The password is asked for (or read from standard input) and goes to the keyring; the settings
     file never holds it.
 
-    Example: botpsy account add caldav https://dav.example.org/ --user nia
+    Examples:
+    botpsy account add caldav https://dav.example.org/ --user nia
+    botpsy account add mail nia@example.org
     """
     from botpsy_tui.application import account_kinds
     from botpsy_tui.config import (
@@ -61,15 +77,16 @@ def add(
         account = AccountSettings(
             name=name or _name_from(address),
             kind=kind,
-            settings={"url": address, **({"username": user} if user else {})},
+            settings={**kinds[kind].settings_of(address, user), **_settings_in(more or [])},
             password_command=shlex.split(password_command) if password_command else None,
             password_env=password_env,
         )
-        typed = kinds[kind].needs_secret and not (password_command or password_env)
-        secret = _typed_secret(account.name) if typed else read_secret(account)
+        named = bool(password_command or password_env)
+        typed = kinds[kind].needs_secret and not named
+        secret = _typed_secret(account.name) if typed else read_secret(account) if named else None
         settings, found = asyncio.run(kinds[kind].connect(account.settings, secret))
         account = account.model_copy(update={"settings": settings})
-        if typed:
+        if typed and secret:
             store_secret(account, secret)
         add_account(account)
     except ValueError as error:
@@ -92,11 +109,14 @@ def list_accounts() -> None:
         stop(str(error))
     if not accounts:
         say(
-            "No accounts: the assistant works on the local calendar. `botpsy account add --help` tells how.",
+            "No accounts: the assistant works on the local calendar and mail. "
+            "`botpsy account add --help` tells how.",
             err=True,
         )
     for account in accounts:
-        user, where = account.settings.get("username", ""), account.settings.get("url", "")
+        known = account.settings
+        user = known.get("username") or known.get("email", "")
+        where = next((known[name] for name in ("url", "imap", "folder") if name in known), "")
         say("\t".join(map(for_display_line, (account.name, account.kind, user, where))))
 
 
@@ -113,9 +133,23 @@ def remove(name: Annotated[str, typer.Argument(help="The account's name, as `lis
     say(f"{name} is forgotten here; nothing changed on the server.")
 
 
+def _settings_in(pairs: list[str]) -> dict[str, str]:
+    """Return what --set names. Raises `ValueError`."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise ValueError(f"{pair!r} is not NAME=VALUE")
+        if "password" in name or "secret" in name:
+            raise ValueError("a password is never kept in the settings; it is asked for")
+        found[name] = value
+    return found
+
+
 def _name_from(address: str) -> str:
-    host = urlsplit(address if "//" in address else f"//{address}").hostname or "account"
-    return host.replace(":", "-")
+    host = urlsplit(address if "//" in address else f"//{address}").hostname
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", host or address.rstrip("/").rpartition("/")[2]).strip("-._")
+    return name or "account"
 
 
 def _typed_secret(name: str) -> str:

@@ -96,6 +96,10 @@ class AccountKind(ABC):
     description: ClassVar[str]
     needs_secret: ClassVar[bool] = True
 
+    def settings_of(self, address: str, user: str | None) -> dict[str, str]:
+        """Return the settings that ``botpsy account add KIND ADDRESS --user NAME`` begins with."""
+        return {"url": address, **({"username": user} if user else {})}
+
     @abstractmethod
     async def connect(self, settings: Mapping[str, str], secret: str | None) -> tuple[dict[str, str], str]:
         """Log in with these settings and find what is missing.

@@ -1,1 +1,5 @@
-"""Mail: what stands between the assistant and messages, addresses and servers that mean harm."""
+"""Mail: messages on IMAP servers and in local Maildirs, and what stands between them and harm."""
+
+from botpsy_mail.plugin import MailPlugin
+
+__all__ = ["MailPlugin"]
