@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from botpsy_tui.engine.checkpoints import Mark
 from botpsy_tui.engine.constraint import Constrainer, Constraint
 from botpsy_tui.engine.dialects import Dialect, StreamParser
 from botpsy_tui.engine.grammar import Words
-from botpsy_tui.engine.memory import ContextMemory, common_prefix
+from botpsy_tui.engine.marks import marks_of
+from botpsy_tui.engine.memory import ContextMemory
 from botpsy_tui.engine.repetition import RepetitionWatch
 from botpsy_tui.engine.runtime import DecodeAborted, Runtime
 from botpsy_tui.engine.sampling import Sampler, layered, recommended
@@ -55,6 +57,8 @@ class Generation:
     cancelled: Callable[[], bool]
 
     _prompt: list[int] = field(default_factory=list[int])
+    _marks: list[Mark] = field(default_factory=list[Mark])
+    _reused: int = 0
     _decoded: int = 0
     _generated: int = 0
     _reasoned: int = 0
@@ -76,13 +80,10 @@ class Generation:
                 f"This conversation has grown to {len(prompt)} tokens, more than the context of "
                 f"{self.runtime.context_size} can hold; start a new one."
             )
-        kept = self.memory.rewind_to(prompt)
-        total = self._decoded = len(prompt) - kept
-        self.memory.decode(
-            prompt[kept:],
-            marks=[common_prefix(self.runtime.tokenize(mark), prompt) for mark in rendered.marks],
-            on_progress=lambda done: self.emit(PromptProgress(done, total)),
+        self._marks = marks_of(
+            rendered, prompt, self.runtime.piece, person_spoke=self.request.messages[-1].role == "user"
         )
+        self._reused = self._bring_to_prompt(self.emit)
         self._prompt_seconds = time.perf_counter() - self._started
         return rendered.opens_reasoning
 
@@ -104,7 +105,7 @@ class Generation:
                 if self._replies:
                     self._replies = False
                     parser = self.dialect.parser((), in_reasoning=in_reasoning)
-                    self.memory.decode(self._prompt[self.memory.rewind_to(self._prompt) :])
+                    self._bring_to_prompt(lambda _progress: None)
                     reason = self._write(
                         parser, sampler, constraint=self.constrainer.plain_text(), decides=False
                     )
@@ -121,10 +122,21 @@ class Generation:
                 self.emit(event)
         self.emit(Finished(reason, self.statistics(), unfinished))
 
+    def _bring_to_prompt(self, emit: Callable[[PromptProgress], None]) -> int:
+        """Read what the context lacks of the prompt; return how many tokens it had already."""
+        before = self._decoded
+
+        def on_progress(done: int, total: int) -> None:
+            self._decoded = before + done
+            emit(PromptProgress(done, total))
+
+        return self.memory.read(self._prompt, self._marks, on_progress)
+
     def statistics(self) -> Statistics:
         """Return what the turn has cost so far."""
         return Statistics(
             prompt_tokens=len(self._prompt),
+            reused_tokens=self._reused,
             decoded_tokens=self._decoded,
             generated_tokens=self._generated,
             prompt_seconds=self._prompt_seconds,

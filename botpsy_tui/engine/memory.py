@@ -1,34 +1,65 @@
 """What the context memory holds, and how to get from there to a new prompt at the least cost."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from botpsy_tui.engine.checkpoints import CheckpointRing, Mark, weightiest
 from botpsy_tui.engine.runtime import BATCH, DecodeAborted, Runtime
 
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A state to go back to: the one after the first `position` tokens."""
-
-    position: int
-    state: bytes
+SPACING = 512
+"""Tokens between checkpoints inside a long prompt."""
 
 
 class ContextMemory:
     """The tokens in the context, with checkpoints where memory can't be cut.
 
-    Attention memory is cut at the point of divergence. Recurrent state can't be: it is
-    restored from the last checkpoint at or before that point, after which only the tokens
-    from there on are decoded.
+    Attention memory is cut at the point of divergence. Recurrent state can't be, and layers
+    with a window have forgotten what lay before it: they are restored from the last checkpoint
+    at or before that point, after which only the tokens from there on are decoded.
     """
 
-    def __init__(self, runtime: Runtime, *, checkpoint_bytes: int = 256 * 1024 * 1024) -> None:
+    def __init__(self, runtime: Runtime, *, checkpoint_bytes: int = 128 * 1024 * 1024) -> None:
         self._runtime = runtime
-        self._budget = checkpoint_bytes
-        self._checkpoints: list[Checkpoint] = []
+        self._checkpoints = CheckpointRing(0 if runtime.memory_can_be_cut else checkpoint_bytes)
         self.tokens: list[int] = []
 
-    def rewind_to(self, prompt: Sequence[int]) -> int:
+    def read(
+        self,
+        prompt: Sequence[int],
+        marks: Sequence[Mark] = (),
+        on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    ) -> int:
+        """Bring the context to `prompt` and compute its last token's logits.
+
+        Checkpoints are kept at `marks`, and every `SPACING` tokens. `on_progress` is told how many
+        of how many new tokens are decoded. Returns how many tokens of the prompt were there already.
+        Raises `DecodeAborted` with the memory in a known state.
+        """
+        kept = self._rewind_to(prompt)
+        self._checkpoints.begin_step()
+        by_position = weightiest(marks)
+        if kept in by_position and kept > 0:
+            self._keep_checkpoint(by_position[kept])
+        last = self._checkpoints.position()
+        end = len(prompt)
+        for stop in sorted({p for p in by_position if kept < p < end} | {end}):
+            while len(self.tokens) < stop:
+                at = len(self.tokens)
+                self._decode_batch(prompt[at : min(at + BATCH, stop)])
+                on_progress(len(self.tokens) - kept, end - kept)
+                if stop - len(self.tokens) > BATCH and len(self.tokens) - last >= SPACING:
+                    last = len(self.tokens)
+                    self._keep_checkpoint(Mark(last, "inside"))
+            if stop in by_position:
+                last = stop
+                self._keep_checkpoint(by_position[stop])
+        return kept
+
+    def decode(self, tokens: Sequence[int]) -> None:
+        """Append what the model has written. Raises `DecodeAborted` with the memory in a known state."""
+        for start in range(0, len(tokens), BATCH):
+            self._decode_batch(tokens[start : start + BATCH])
+
+    def _rewind_to(self, prompt: Sequence[int]) -> int:
         """Keep the longest usable common prefix with `prompt`; return its length in tokens.
 
         At least the prompt's last token is left to decode, so that its logits are fresh.
@@ -38,37 +69,18 @@ class ContextMemory:
             self._cut(common)
         return len(self.tokens)
 
-    def decode(
-        self,
-        tokens: Sequence[int],
-        *,
-        marks: Sequence[int] = (),
-        on_progress: Callable[[int], None] = lambda _done: None,
-    ) -> None:
-        """Append `tokens`, keeping a checkpoint at each of `marks` (positions in the whole context).
-
-        Raises `DecodeAborted` with the memory back in a known state.
-        """
-        start = len(self.tokens)
-        end = start + len(tokens)
-        stops = sorted({mark for mark in marks if start < mark < end} | {end})
-        done = 0
-        for stop in stops:
-            while done < stop - start:
-                batch = list(tokens[done : min(done + BATCH, stop - start)])
-                self._decode_batch(batch)
-                done += len(batch)
-                on_progress(done)
-            if stop in marks:
-                self._keep_checkpoint()
-
     def clear(self) -> None:
-        """Forget everything but what can be made again."""
+        """Forget everything."""
         self._runtime.clear()
         self.tokens.clear()
         self._checkpoints.clear()
 
-    def _decode_batch(self, batch: list[int]) -> None:
+    @property
+    def checkpoint_bytes(self) -> int:
+        """What the checkpoints take."""
+        return self._checkpoints.size
+
+    def _decode_batch(self, batch: Sequence[int]) -> None:
         before = len(self.tokens)
         try:
             self._runtime.decode(batch)
@@ -84,29 +96,20 @@ class ContextMemory:
 
     def _cut(self, position: int) -> None:
         """Make the memory hold a prefix of at most `position` tokens."""
-        if self._runtime.memory_can_be_cut and self._runtime.cut(position):
+        self._checkpoints.forget_after(position)
+        if self._runtime.cut(position):
             del self.tokens[position:]
             return
-        while self._checkpoints and self._checkpoints[-1].position > position:
-            self._checkpoints.pop()
-        for checkpoint in reversed(self._checkpoints):
-            if self._runtime.restore_partial_state(checkpoint.state) and self._runtime.cut(
-                checkpoint.position
-            ):
+        for checkpoint in reversed([*self._checkpoints]):
+            if self._runtime.restore_state(checkpoint.state) and self._runtime.cut(checkpoint.position):
                 del self.tokens[checkpoint.position :]
+                self._checkpoints.forget_after(checkpoint.position)
                 return
         self.clear()
 
-    def _keep_checkpoint(self) -> None:
-        if self._runtime.memory_can_be_cut:
-            return
-        position = len(self.tokens)
-        if self._checkpoints and self._checkpoints[-1].position >= position:
-            return
-        self._checkpoints.append(Checkpoint(position, self._runtime.save_partial_state()))
-        # The first stands after the constant prefix, where every new conversation diverges.
-        while len(self._checkpoints) > 2 and sum(len(c.state) for c in self._checkpoints) > self._budget:
-            del self._checkpoints[1]
+    def _keep_checkpoint(self, mark: Mark) -> None:
+        if self._checkpoints.budget and not self._checkpoints.rename(mark):
+            self._checkpoints.add(mark, self._runtime.save_state())
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import llama_cpp
 import numpy as np
@@ -20,6 +20,10 @@ _DECODE_NO_ROOM = 1
 
 BATCH = 256
 """Tokens decoded at once: large enough for full prompt speed, small enough to stop within."""
+
+
+State: TypeAlias = NDArray[np.uint8]
+"""A copy of the context memory's state, or of a part of it, as llama.cpp writes it."""
 
 
 @_llama.llama_log_callback
@@ -85,13 +89,15 @@ class Runtime:
             raise
         self._memory: Any = _llama.llama_get_memory(self._context)
         self._vocabulary: Any = _llama.llama_model_get_vocab(self._model)
+        self._pieces: dict[int, bytes] = {}
         self.vocabulary_size: int = _llama.llama_vocab_n_tokens(self._vocabulary)
         self.context_size: int = _llama.llama_n_ctx(self._context)
         self.hybrid = bool(
             _llama.llama_model_is_hybrid(self._model) or _llama.llama_model_is_recurrent(self._model)
         )
-        self.memory_can_be_cut = not self.hybrid and _llama.llama_model_n_swa(self._model) == 0
-        """False where state is recurrent or a sliding window: going back needs a checkpoint."""
+        self._window: int = _llama.llama_model_n_swa(self._model)
+        self.memory_can_be_cut = not self.hybrid and self._window == 0
+        """False where state is recurrent or a sliding window: going back may need a checkpoint."""
 
     def _make_context(self, settings: ContextSettings) -> Any:
         parameters = _llama.llama_context_default_params()
@@ -102,6 +108,8 @@ class Runtime:
         parameters.type_k = parameters.type_v = _GGML_TYPES[settings.kv_type]
         if settings.kv_type != "f16":  # only flash attention reads values that are not f16
             parameters.flash_attn_type = _llama.LLAMA_FLASH_ATTN_TYPE_ENABLED
+        # A window's worth of memory for layers that see no further; checkpoints bring back what it forgets.
+        parameters.swa_full = False
         threads = settings.threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4
         parameters.n_threads = parameters.n_threads_batch = threads
         parameters.abort_callback = self._abort_callback
@@ -157,9 +165,12 @@ class Runtime:
 
     def piece(self, token: int) -> bytes:
         """Return the bytes of a token, special ones included."""
-        buffer = ctypes.create_string_buffer(256)
-        n = _llama.llama_token_to_piece(self._vocabulary, token, buffer, len(buffer), 0, True)
-        return buffer.raw[: max(n, 0)]
+        known = self._pieces.get(token)
+        if known is None:
+            buffer = ctypes.create_string_buffer(256)
+            n = _llama.llama_token_to_piece(self._vocabulary, token, buffer, len(buffer), 0, True)
+            known = self._pieces[token] = buffer.raw[: max(n, 0)]
+        return known
 
     def ends_generation(self, token: int) -> bool:
         """Say whether the model ends its turn with this token."""
@@ -213,22 +224,33 @@ class Runtime:
         _llama.llama_memory_clear(self._memory, True)
 
     def cut(self, position: int) -> bool:
-        """Forget all from `position` on; False where this memory can't."""
+        """Forget all from `position` on; False, with nothing changed, where this memory can't."""
+        if self._window and not self.hybrid and position:
+            # Layers with a window have overwritten what lay before it. To read on from `position`
+            # they need the window that ends there.
+            oldest = _llama.llama_memory_seq_pos_min(self._memory, 0)
+            if oldest > max(0, position - self._window):
+                return False
         return bool(_llama.llama_memory_seq_rm(self._memory, 0, position, -1))
 
-    def save_partial_state(self) -> bytes:
-        """Return the part of the state that can't be cut (recurrent, sliding window)."""
-        flags = _llama.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+    def save_state(self, *, whole: bool = False) -> State:
+        """Return a copy of the state: the part that can't be cut (recurrent, windows), or all of it."""
+        flags = 0 if whole else _llama.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
         size = _llama.llama_state_seq_get_size_ext(self._context, 0, flags)
-        buffer = (ctypes.c_uint8 * size)()
-        written = _llama.llama_state_seq_get_data_ext(self._context, buffer, size, 0, flags)
-        return bytes(buffer)[:written]
+        state = np.empty(size, np.uint8)
+        written = _llama.llama_state_seq_get_data_ext(self._context, _pointer(state), size, 0, flags)
+        if written != size:
+            raise EngineError(f"The model's state could not be copied ({written} of {size} bytes).")
+        return state
 
-    def restore_partial_state(self, state: bytes) -> bool:
-        """Put a state from `save_partial_state` back; False where it does not fit."""
-        flags = _llama.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
-        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
-        return bool(_llama.llama_state_seq_set_data_ext(self._context, buffer, len(state), 0, flags))
+    def restore_state(self, state: State, *, whole: bool = False) -> bool:
+        """Put a state from `save_state` back.
+
+        False where it does not fit; the memory is then in no known state, and has to be cleared.
+        """
+        flags = 0 if whole else _llama.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+        size = len(state)
+        return _llama.llama_state_seq_set_data_ext(self._context, _pointer(state), size, 0, flags) == size
 
     def close(self) -> None:
         """Free context and model."""
@@ -236,6 +258,10 @@ class Runtime:
             _llama.llama_free(self._context)
             _llama.llama_model_free(self._model)
             self._context = self._model = None
+
+
+def _pointer(state: State) -> Any:
+    return state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
 
 
 def _names_amx() -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -21,8 +21,12 @@ class RenderedPrompt:
     """A prompt, and the places in it where later prompts are likely to diverge."""
 
     text: str
-    marks: tuple[str, ...]
-    """Prefixes of `text`: the constant part, and the history before the generation prompt."""
+    constant: int
+    """Characters that stay the same whatever the person says."""
+    persons: tuple[int, ...]
+    """Where in `text` each message of the person begins."""
+    history: int
+    """Characters before the generation prompt."""
     opens_reasoning: bool
     """True where the prompt ends inside the model's reasoning."""
 
@@ -77,9 +81,24 @@ class ChatTemplate:
     ) -> RenderedPrompt:
         """Render `messages` up to where the model goes on writing. Raises `EngineError`."""
         text = self._render(messages, tools, thinking)
-        history = _common(text, self._render(messages, tools, thinking, generation=False))
-        marks = [mark for mark in (self._constant_part(messages, tools, thinking), history) if mark]
-        return RenderedPrompt(text, tuple(marks), text.rstrip().endswith("<think>"))
+        return RenderedPrompt(
+            text,
+            constant=len(_common(text, self._constant_part(messages, tools, thinking))),
+            persons=tuple(self._persons(text, messages)),
+            history=len(_common(text, self._render(messages, tools, thinking, generation=False))),
+            opens_reasoning=text.rstrip().endswith("<think>"),
+        )
+
+    def _persons(self, text: str, messages: Sequence[Message]) -> Iterator[int]:
+        """Find where the person's messages begin; one that the template has changed is passed over."""
+        begin = 0
+        for message in messages:
+            content = self.defuse(message.content).strip()
+            if message.role == "user" and content:
+                found = text.find(content, begin)
+                if found >= 0:
+                    yield found
+                    begin = found + len(content)
 
     def transcript(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> str:
         """Render a finished conversation, with no generation prompt at its end. Raises `EngineError`."""

@@ -127,8 +127,10 @@ class Statistics:
 
     prompt_tokens: int = 0
     """Tokens of the whole prompt."""
+    reused_tokens: int = 0
+    """Tokens of it that were in the context memory already, or came from the snapshot on disk."""
     decoded_tokens: int = 0
-    """Prompt tokens that had to be read; the rest was still in the context memory."""
+    """Prompt tokens that were read; those that had to be read twice count twice."""
     generated_tokens: int = 0
     prompt_seconds: float = 0.0
     generation_seconds: float = 0.0

@@ -102,7 +102,7 @@ def test_a_random_model_can_write_nothing_but_valid_calls(
         sampler = Sampler(Sampling(temperature=2.0, top_k=0, top_p=1.0, seed=seed))
         opening = runtime.tokenize("<tool_call>")
         prompt = [*runtime.tokenize(f"{seed}"), *opening]
-        memory.decode(prompt[memory.rewind_to(prompt) :])
+        memory.read(prompt)
         begun = constrainer.begin(Opening("<tool_call>", ""), TOOLS, words)
         assert begun is not None
         constraint, written = begun

@@ -1,8 +1,9 @@
 """Makes tiny random-weight GGUF models, so that the engine can be tested on real memory of each kind.
 
 The hybrid one has Qwen3.5's architecture (``qwen35``: gated delta net, and full attention in every
-fourth layer), the dense one Qwen2's. Their text is noise; their tokenizer, template and state
-behave as a real model's do. Made in a second, about a megabyte.
+fourth layer), the dense one Qwen2's, the recurrent one Mamba's, the windowed one Gemma 3's (three layers
+of four see no further than 64 tokens). Their text is noise; their tokenizer, template and state behave as a
+real model's do. Made in a second, about a megabyte.
 """
 
 from collections.abc import Mapping
@@ -27,6 +28,8 @@ SPECIAL = [
 LAYERS, WIDTH, FEED_FORWARD = 4, 128, 256
 HEADS, KV_HEADS, HEAD_SIZE = 2, 1, 64
 LINEAR_HEADS, LINEAR_SIZE = 2, 32
+WINDOW = 64
+STATE_SIZE, TIME_STEP_RANK = 16, 8
 
 QWEN_XML_TEMPLATE = """\
 {%- if tools %}<|im_start|>system
@@ -70,7 +73,13 @@ Write <tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></too
 {% endif %}{% endif %}"""
 """A template with Qwen3.5's habits: it drops the empty reasoning of earlier turns."""
 
-Kind = Literal["hybrid", "dense"]
+Kind = Literal["hybrid", "dense", "recurrent", "windowed"]
+_ARCHITECTURE: dict[Kind, str] = {
+    "hybrid": "qwen35",
+    "dense": "qwen2",
+    "recurrent": "mamba",
+    "windowed": "gemma3",
+}
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,7 @@ def write_model(
     sampling: Mapping[str, float] | None = None,
 ) -> Path:
     """Write a model of that kind to `path`; return it. `sampling` are its ``general.sampling`` keys."""
-    file = gguf.GGUFWriter(path, "qwen35" if kind == "hybrid" else "qwen2")
+    file = gguf.GGUFWriter(path, _ARCHITECTURE[kind])
     _header(file, kind)
     size = _vocabulary(file)
     file.add_chat_template(template)
@@ -119,7 +128,18 @@ def _header(file: gguf.GGUFWriter, kind: Kind) -> None:
     file.add_head_count(HEADS)
     file.add_head_count_kv(KV_HEADS)
     file.add_layer_norm_rms_eps(1e-6)
+    if kind == "recurrent":
+        file.add_ssm_conv_kernel(4)
+        file.add_ssm_inner_size(2 * WIDTH)
+        file.add_ssm_state_size(STATE_SIZE)
+        file.add_ssm_time_step_rank(TIME_STEP_RANK)
+        return
     file.add_rope_freq_base(1e6)
+    if kind == "windowed":
+        file.add_key_length(HEAD_SIZE)
+        file.add_value_length(HEAD_SIZE)
+        file.add_sliding_window(WINDOW)
+        file.add_sliding_window_pattern([(i + 1) % 4 != 0 for i in range(LAYERS)])
     if kind == "hybrid":
         file.add_key_length(HEAD_SIZE)
         file.add_value_length(HEAD_SIZE)
@@ -173,21 +193,51 @@ def _weights(w: _Writer, kind: Kind, vocabulary: int) -> None:
     for i in range(LAYERS):
         block = f"blk.{i}."
         w.vector(block + "attn_norm.weight", WIDTH, 1.0)
-        if kind == "dense":
-            w.vector(block + "ffn_norm.weight", WIDTH, 1.0)
-            for name, size in (("q", HEADS), ("k", KV_HEADS), ("v", KV_HEADS)):
-                w.matrix(f"{block}attn_{name}.weight", size * HEAD_SIZE, WIDTH)
-                w.vector(f"{block}attn_{name}.bias", size * HEAD_SIZE, 0.0)
-            w.matrix(block + "attn_output.weight", WIDTH, HEADS * HEAD_SIZE)
-        else:
-            w.vector(block + "post_attention_norm.weight", WIDTH, 1.0)
-            if (i + 1) % 4 == 0:
-                _full_attention(w, block)
-            else:
-                _linear_attention(w, block, linear)
+        match kind:
+            case "dense":
+                w.vector(block + "ffn_norm.weight", WIDTH, 1.0)
+                _attention(w, block, biased=True)
+            case "windowed":
+                for name in ("ffn_norm", "post_attention_norm", "post_ffw_norm"):
+                    w.vector(f"{block}{name}.weight", WIDTH, 1.0)
+                _attention(w, block)
+                w.vector(block + "attn_q_norm.weight", HEAD_SIZE, 1.0)
+                w.vector(block + "attn_k_norm.weight", HEAD_SIZE, 1.0)
+            case "recurrent":
+                _mamba(w, block)
+                continue
+            case "hybrid":
+                w.vector(block + "post_attention_norm.weight", WIDTH, 1.0)
+                if (i + 1) % 4 == 0:
+                    _full_attention(w, block)
+                else:
+                    _linear_attention(w, block, linear)
         w.matrix(block + "ffn_gate.weight", FEED_FORWARD, WIDTH)
         w.matrix(block + "ffn_up.weight", FEED_FORWARD, WIDTH)
         w.matrix(block + "ffn_down.weight", WIDTH, FEED_FORWARD)
+
+
+def _attention(w: _Writer, block: str, *, biased: bool = False) -> None:
+    for name, size in (("q", HEADS), ("k", KV_HEADS), ("v", KV_HEADS)):
+        w.matrix(f"{block}attn_{name}.weight", size * HEAD_SIZE, WIDTH)
+        if biased:
+            w.vector(f"{block}attn_{name}.bias", size * HEAD_SIZE, 0.0)
+    w.matrix(block + "attn_output.weight", WIDTH, HEADS * HEAD_SIZE)
+
+
+def _mamba(w: _Writer, block: str) -> None:
+    inner = 2 * WIDTH
+    w.matrix(block + "ssm_in.weight", 2 * inner, WIDTH)
+    w.file.add_tensor(
+        block + "ssm_conv1d.weight", w.random.standard_normal((inner, 4), dtype=np.float32) * 0.3
+    )
+    w.vector(block + "ssm_conv1d.bias", inner, 0.0)
+    w.matrix(block + "ssm_x.weight", TIME_STEP_RANK + 2 * STATE_SIZE, inner)
+    w.matrix(block + "ssm_dt.weight", inner, TIME_STEP_RANK)
+    w.vector(block + "ssm_dt.bias", inner, 0.1)
+    w.file.add_tensor(block + "ssm_a", np.full((inner, STATE_SIZE), -0.01, np.float32))
+    w.vector(block + "ssm_d", inner, 1.0)
+    w.matrix(block + "ssm_out.weight", WIDTH, inner)
 
 
 def _full_attention(w: _Writer, block: str) -> None:
