@@ -21,6 +21,7 @@ from botpsy_tui.engine.types import (
     Message,
     ReasoningDelta,
     Request,
+    Role,
     Sampling,
     Session,
     Statistics,
@@ -28,7 +29,7 @@ from botpsy_tui.engine.types import (
     Thinking,
     ToolCall,
 )
-from botpsy_tui.journal import Journal, JournalProblem
+from botpsy_tui.journal import Journal, JournalProblem, PastConversation
 from botpsy_tui.plugin import Clock, Context, References, Tool, for_model
 
 _COMING = Message("user", "(What the person says next.)")
@@ -53,7 +54,9 @@ class Assistant:
         thinking: Thinking = "auto",
         reasoning_tokens: int = 512,
         policy_path: Path | None = None,
+        resumed: PastConversation | None = None,
     ) -> None:
+        """Begin a conversation, or go on with `resumed`: with its words, its ids, and its taint."""
         self._session = session
         self._judge = Judge(policy_path, journal.uses, clock)
         tools = self._judge.shown_to_model(tools)
@@ -63,7 +66,10 @@ class Assistant:
         self._sampling = sampling
         self._thinking: Thinking = thinking
         self._reasoning_tokens = reasoning_tokens
-        self._references = References()
+        self._references = References(resumed.shown_ids if resumed else None)
+        self._recorded_ids = self._references.as_dict()
+        self._judge.taint(resumed.sources if resumed else ())
+        self._recorded_sources = self._judge.sources
         self._window = ConversationWindow(
             Message("system", SYSTEM_PROMPT),
             session.info.context_size,
@@ -71,7 +77,8 @@ class Assistant:
         )
         self._settling: asyncio.Task[None] | None = None
         self._untold: ContextTrimmed | None = None
-        self._conversation: int | None = None
+        self._conversation = resumed.number if resumed else None
+        self._window.messages += _messages_of(resumed) if resumed else []
         self._calls = CallRunner({tool.name: tool for tool in tools}, approver, self._judge, journal)
         self._stopping = asyncio.Event()
 
@@ -243,7 +250,16 @@ class Assistant:
     async def _record(self, message: Message) -> None:
         assert self._conversation is not None
         calls = [{"name": c.name, "arguments": dict(c.arguments)} for c in message.tool_calls]
-        await self._journal.add_message(self._conversation, message.role, message.content, calls)
+        sources, ids = self._judge.sources, self._references.as_dict()
+        await self._journal.add_message(
+            self._conversation,
+            message.role,
+            message.content,
+            calls,
+            sources=[source for source in sources if source not in self._recorded_sources],
+            shown_ids={name: thing for name, thing in ids.items() if name not in self._recorded_ids},
+        )
+        self._recorded_sources, self._recorded_ids = sources, ids
 
     def _request(self, messages: Sequence[Message], words: str) -> Request:
         kinds = {kind for kind, _ in self._references.as_dict().values()}
@@ -257,6 +273,24 @@ class Assistant:
             reasoning_tokens=self._reasoning_tokens,
             max_tokens=self._window.answer_tokens,
         )
+
+
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
+_UNANSWERED = Message("tool", "Not known: the conversation was interrupted before the answer came.")
+
+
+def _messages_of(past: PastConversation) -> list[Message]:
+    """Return a past conversation as the model sees it; a call that was left without a result gets one."""
+    messages: list[Message] = []
+    unanswered = 0
+    for message in past.messages:
+        if message.role != "tool":
+            messages += [_UNANSWERED] * unanswered
+            unanswered = 0
+        calls = tuple(ToolCall(call.tool, call.arguments) for call in message.calls)
+        messages.append(Message(_ROLES[message.role], message.content, calls))
+        unanswered += len(calls) - (message.role == "tool")
+    return messages + [_UNANSWERED] * unanswered
 
 
 def _encodable(call: ToolCall) -> ToolCall:

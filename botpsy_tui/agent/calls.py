@@ -34,7 +34,7 @@ from botpsy_tui.approval import (
     Stop,
 )
 from botpsy_tui.engine.types import ToolCall
-from botpsy_tui.journal import CallState, Journal
+from botpsy_tui.journal import CallRequest, CallState, Journal
 from botpsy_tui.plugin import Context, Proposal, Risk, Tool, ToolError
 
 
@@ -105,7 +105,7 @@ class CallRunner:
             yield self._invalid(call, proposed)
             return
         self._judge.count(proposed.proposal)
-        row = await self._journal.propose(call.conversation, call.call_id, proposed.proposal)
+        row = await self._record(call, proposed, context)
         yield CallProposed(call.call_id, proposed.proposal, schema)
         problem, because, asked = "", "", False
         while True:
@@ -136,13 +136,18 @@ class CallRunner:
                 break
             await self._journal.record(row, CallState.REPLACED, {"arguments": dict(other.arguments)})
             proposed = other
-            row = await self._journal.propose(call.conversation, call.call_id, proposed.proposal)
+            row = await self._record(call, proposed, context)
             yield CallProposed(call.call_id, proposed.proposal, schema)
         if not isinstance(decision, Approve):
             await self._reject(call, row, decision)
             return
         async for event in self._commit(call, row, decision, proposed.proposal, tool, context):
             yield event
+
+    async def _record(self, call: Call, proposed: _Proposed, context: Context) -> int:
+        """Keep a proposal with all that it can be made again from; return its number."""
+        request = CallRequest(proposed.arguments, context.words, context.call_key, proposed.moment)
+        return await self._journal.propose(call.conversation, call.call_id, proposed.proposal, request)
 
     async def _ask(
         self,
@@ -190,6 +195,10 @@ class CallRunner:
         call.answer = f"Not run: {problem}"
 
     async def _reject(self, call: Call, row: int, decision: Reject | Stop) -> None:
+        if call.verdict is CallVerdict.REFUSED:
+            await self._journal.record(row, CallState.PENDING, {"taint": self._judge.sources})
+            call.answer = "Not run: nobody could be asked. It is kept for the person to decide on later."
+            return
         reason = decision.reason if isinstance(decision, Reject) else ""
         rule = decision.rule if isinstance(decision, Reject) else ""
         await self._journal.record(row, CallState.REJECTED, {"reason": reason, "rule": rule})

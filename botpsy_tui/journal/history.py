@@ -4,7 +4,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -36,6 +36,8 @@ class PastMessage:
     role: str
     content: str
     calls: tuple[PastCall, ...] = ()
+    sources: tuple[str, ...] = ()
+    """Whose words, from outside, it holds."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,13 @@ class PastConversation:
     number: int
     started_at: datetime
     messages: tuple[PastMessage, ...]
+    shown_ids: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """The ids that tools have shown in it, as `References` takes them."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Whose words, from outside, the conversation holds."""
+        return tuple(dict.fromkeys(source for message in self.messages for source in message.sources))
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,12 @@ def read_history(connection: sqlite3.Connection, numbers: Sequence[int]) -> list
     """Return these conversations, or all where none is named, oldest first."""
     conversations = connection.execute("SELECT id, started_at FROM conversation ORDER BY id").fetchall()
     return [
-        PastConversation(number, datetime.fromisoformat(started), _messages(connection, number))
+        PastConversation(
+            number,
+            datetime.fromisoformat(started),
+            _messages(connection, number),
+            _shown_ids(connection, number),
+        )
         for number, started in conversations
         if not numbers or number in numbers
     ]
@@ -70,13 +84,14 @@ def read_history(connection: sqlite3.Connection, numbers: Sequence[int]) -> list
 
 def _messages(connection: sqlite3.Connection, conversation: int) -> tuple[PastMessage, ...]:
     rows = connection.execute(
-        "SELECT at, role, content, calls FROM message WHERE conversation = ? ORDER BY id", (conversation,)
+        "SELECT at, role, content, calls, sources FROM message WHERE conversation = ? ORDER BY id",
+        (conversation,),
     ).fetchall()
     decided = _decided(connection, conversation)
-    turns = [at for at, role, _, _ in rows if role == "user"]
+    turns = [at for at, role, *_ in rows if role == "user"]
     messages: list[PastMessage] = []
     turn, written = -1, 0
-    for _, role, content, calls in rows:
+    for _, role, content, calls, sources in rows:
         if role == "user":
             turn, written = turn + 1, 0
         past: list[PastCall] = []
@@ -87,19 +102,39 @@ def _messages(connection: sqlite3.Connection, conversation: int) -> tuple[PastMe
             since = turns[turn] if turn >= 0 else ""
             of_turn = [row for row in decided if since <= row.at and (until is None or row.at < until)]
             past.append(_past_call(call, [row for row in of_turn if _number(row.call_id) == written]))
-        messages.append(PastMessage(role, content, tuple(past)))
+        messages.append(PastMessage(role, content, tuple(past), tuple(json.loads(sources))))
     return tuple(messages)
+
+
+def _shown_ids(connection: sqlite3.Connection, conversation: int) -> dict[str, tuple[str, str]]:
+    shown: dict[str, tuple[str, str]] = {}
+    for (text,) in connection.execute(
+        "SELECT shown_ids FROM message WHERE conversation = ? ORDER BY id", (conversation,)
+    ):
+        shown.update({name: (kind, key) for name, (kind, key) in json.loads(text).items()})
+    return shown
 
 
 def _decided(connection: sqlite3.Connection, conversation: int) -> list[_Row]:
     rows = connection.execute(
-        "SELECT (SELECT min(at) FROM call_event WHERE call = call.id), call_id, tool, state, decision,"
-        " result, proposal FROM call WHERE conversation = ? ORDER BY id",
+        "SELECT (SELECT min(at) FROM audit WHERE call = call_now.id), call_id, tool, state,"
+        " (SELECT detail FROM audit WHERE call = call_now.id AND state IN ('approved', 'rejected')"
+        "  ORDER BY id DESC LIMIT 1),"
+        " (SELECT detail FROM audit WHERE call = call_now.id AND state = 'done'),"
+        " proposal FROM call_now WHERE conversation = ? AND undoes IS NULL ORDER BY id",
         (conversation,),
     ).fetchall()
     return [
-        _Row(at, call_id, tool, state, json.loads(decision), result, json.loads(proposal))
-        for at, call_id, tool, state, decision, result, proposal in rows
+        _Row(
+            at,
+            call_id,
+            tool,
+            state,
+            json.loads(decision or "{}"),
+            json.loads(end or "{}").get("result", ""),
+            json.loads(proposal),
+        )
+        for at, call_id, tool, state, decision, end, proposal in rows
     ]
 
 

@@ -1,79 +1,31 @@
 """The journal: each event is on the disk before its effect is attempted."""
 
 import asyncio
-import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from enum import StrEnum
+from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from botpsy_tui.journal import audit, schema
 from botpsy_tui.journal.history import PastConversation, read_history
+from botpsy_tui.journal.processes import is_running
+from botpsy_tui.journal.records import CallRecord, CallRequest, read_calls, request_as_values
 from botpsy_tui.journal.rulings import Ruling, read_rulings
+from botpsy_tui.journal.states import CallState, JournalProblem, moved
 from botpsy_tui.plugin import Outcome, Proposal
-
-_SCHEMA_VERSION = 1
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS conversation (
-    id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, model TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS message (
-    id INTEGER PRIMARY KEY, conversation INTEGER NOT NULL REFERENCES conversation (id),
-    at TEXT NOT NULL, role TEXT NOT NULL, content TEXT NOT NULL, calls TEXT NOT NULL DEFAULT '[]'
-);
-CREATE TABLE IF NOT EXISTS call (
-    id INTEGER PRIMARY KEY, conversation INTEGER NOT NULL REFERENCES conversation (id),
-    call_id TEXT NOT NULL, tool TEXT NOT NULL, state TEXT NOT NULL, risk TEXT NOT NULL,
-    digest TEXT NOT NULL, proposal TEXT NOT NULL, decision TEXT NOT NULL DEFAULT '{}',
-    result TEXT NOT NULL DEFAULT '', undo TEXT
-);
-CREATE TABLE IF NOT EXISTS call_event (
-    id INTEGER PRIMARY KEY, call INTEGER NOT NULL REFERENCES call (id),
-    at TEXT NOT NULL, state TEXT NOT NULL, detail TEXT NOT NULL DEFAULT ''
-);
-"""
 
 Result = TypeVar("Result")
 
 
-class JournalProblem(Exception):
-    """The journal can't be written; nothing may be done that it would have to hold."""
-
-
-class CallState(StrEnum):
-    """Where a call stands. `STARTED` found at start-up means: nobody knows whether it happened."""
-
-    PROPOSED = "proposed"
-    REJECTED = "rejected"
-    REPLACED = "replaced"
-    APPROVED = "approved"
-    STARTED = "started"
-    DONE = "done"
-    FAILED = "failed"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True)
-class CallRecord:
-    """A call as the journal holds it."""
-
-    row: int
-    tool: str
-    state: CallState
-    risk: str
-    title: str
-    result: str
-
-
 class Journal:
-    """One SQLite file in WAL mode, written by one thread of its own."""
+    """One SQLite file in WAL mode, written by one thread of its own. Several programs may have it open."""
 
     def __init__(self, path: Path) -> None:
-        """Open or make the journal at `path`. Raises `JournalProblem`."""
+        """Open or make the journal at `path`; an older one is carried over. Raises `JournalProblem`."""
         self._path = path
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._connection = self._thread.submit(self._open).result()
@@ -82,130 +34,208 @@ class Journal:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self._path, timeout=10, isolation_level=None)
+            self._path.chmod(0o600)  # before there is anything in it
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > _SCHEMA_VERSION:
-                raise JournalProblem(
-                    f"The journal {self._path} was written by a newer version of BotPsy TUI; update this one."
-                )
-            connection.executescript(_SCHEMA)
-            connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-            self._path.chmod(0o600)
-        except (OSError, sqlite3.Error) as error:
+            schema.prepare(connection)
+        except schema.NewerJournal:
+            raise JournalProblem(
+                f"The journal {self._path} was written by a newer version of BotPsy TUI; update this one."
+            ) from None
+        except (OSError, sqlite3.Error, ValueError) as error:
             raise JournalProblem(f"The journal {self._path} can't be opened: {error}.") from error
         return connection
+
+    # -- conversations
 
     async def begin_conversation(self, model: str) -> int:
         """Begin a conversation; return its number."""
         return await self._insert(
-            "INSERT INTO conversation (started_at, model) VALUES (?, ?)", (_now(), model)
+            "INSERT INTO conversation (started_at, model) VALUES (?, ?)", (audit.now(), _text(model))
         )
 
     async def add_message(
-        self, conversation: int, role: str, content: str, calls: list[dict[str, Any]] | None = None
+        self,
+        conversation: int,
+        role: str,
+        content: str,
+        calls: list[dict[str, Any]] | None = None,
+        *,
+        sources: Sequence[str] = (),
+        shown_ids: Mapping[str, tuple[str, str]] | None = None,
     ) -> None:
-        """Keep a message of a conversation."""
+        """Keep a message of a conversation.
+
+        `sources`: whose words, from outside, it holds. `shown_ids`: the ids that were shown with it
+        for the first time, and what each stands for, as `References.as_dict` has them.
+        """
         await self._insert(
-            "INSERT INTO message (conversation, at, role, content, calls) VALUES (?, ?, ?, ?, ?)",
-            (conversation, _now(), role, content, _json(calls or [])),
+            "INSERT INTO message (conversation, at, role, content, calls, sources, shown_ids)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                conversation,
+                audit.now(),
+                role,
+                _text(content),
+                audit.as_json(calls or []),
+                audit.as_json(list(sources)),
+                audit.as_json(dict(shown_ids or {})),
+            ),
         )
 
-    async def propose(self, conversation: int, call_id: str, proposal: Proposal) -> int:
-        """Keep a proposal; return its row."""
+    async def history(self, numbers: Sequence[int] = ()) -> list[PastConversation]:
+        """Return these conversations with their calls' decisions; all where none is named, oldest first."""
+        return await self._run(lambda connection: read_history(connection, numbers))
+
+    async def conversation(self, number: int) -> PastConversation:
+        """Return one conversation. Raises `JournalProblem` where there is none of that number."""
+        found = await self.history([number])
+        if not found:
+            raise JournalProblem(f"There is no conversation {number} in the journal.")
+        return found[0]
+
+    async def latest_conversation(self) -> int | None:
+        """Return the number of the conversation in which something was said last, or None."""
+
+        def work(connection: sqlite3.Connection) -> int | None:
+            row = connection.execute("SELECT conversation FROM message ORDER BY id DESC LIMIT 1").fetchone()
+            return row[0] if row else None
+
+        return await self._run(work)
+
+    async def taint(self, conversation: int) -> tuple[str, ...]:
+        """Return whose words, from outside, a conversation holds."""
+        return (await self.conversation(conversation)).sources
+
+    # -- calls
+
+    async def propose(
+        self,
+        conversation: int,
+        call_id: str,
+        proposal: Proposal,
+        request: CallRequest | None = None,
+        *,
+        undoes: int | None = None,
+    ) -> int:
+        """Keep a proposal; return its number. `undoes`: the call that it takes back."""
 
         def work(connection: sqlite3.Connection) -> int:
-            row = connection.execute(
-                "INSERT INTO call (conversation, call_id, tool, state, risk, digest, proposal)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            number = connection.execute(
+                "INSERT INTO call (conversation, call_id, tool, risk, digest, proposal, request, undoes)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     conversation,
                     call_id,
                     proposal.tool,
-                    CallState.PROPOSED,
                     proposal.risk,
                     proposal.digest,
-                    _json(asdict(proposal)),
+                    audit.as_json(asdict(proposal)),
+                    audit.as_json(request_as_values(request)),
+                    undoes,
                 ),
             ).lastrowid
-            assert row is not None
-            _event(connection, row, CallState.PROPOSED)
-            return row
+            assert number is not None
+            audit.append(connection, number, CallState.PROPOSED)
+            return number
 
         return await self._run(work)
 
-    async def record(self, row: int, state: CallState, detail: Mapping[str, Any] | None = None) -> None:
-        """Move a call to `state`. On return it is on the disk."""
+    async def record(self, number: int, state: CallState, detail: Mapping[str, Any] | None = None) -> None:
+        """Move a call to `state`. On return it is on the disk.
+
+        Raises `CallMoved` where it can't go there: it was decided on or done elsewhere meanwhile.
+        """
 
         def work(connection: sqlite3.Connection) -> None:
-            text = _json(dict(detail or {}))
-            connection.execute("UPDATE call SET state = ? WHERE id = ?", (state, row))
-            if state in (CallState.APPROVED, CallState.REJECTED):
-                connection.execute("UPDATE call SET decision = ? WHERE id = ?", (text, row))
-            _event(connection, row, state, text)
+            audit.append(connection, number, state, detail)
+            if state is CallState.STARTED:
+                _only_one_undoes(connection, number)
 
         await self._run(work)
 
-    async def finish(self, row: int, outcome: Outcome) -> None:
-        """Keep what a call did, and how it can be undone."""
+    async def finish(self, number: int, outcome: Outcome) -> None:
+        """Keep what a call did, and how it can be undone; one that it takes back is undone by that."""
 
         def work(connection: sqlite3.Connection) -> None:
-            undo = _json(asdict(outcome.undo)) if outcome.undo else None
-            connection.execute(
-                "UPDATE call SET state = ?, result = ?, undo = ? WHERE id = ?",
-                (CallState.DONE, outcome.text, undo, row),
-            )
-            _event(connection, row, CallState.DONE)
+            undo = asdict(outcome.undo) if outcome.undo else None
+            end = {"result": outcome.text, "undo": undo, "sources": list(outcome.sources)}
+            audit.append(connection, number, CallState.DONE, end)
+            undoes = connection.execute("SELECT undoes FROM call WHERE id = ?", (number,)).fetchone()[0]
+            if undoes is not None:
+                audit.append(connection, undoes, CallState.UNDONE, {"by": number})
 
         await self._run(work)
 
     async def unfinished(self) -> list[CallRecord]:
-        """Return the calls that a crash left started, and mark them unknown. They are never retried."""
+        """Return the calls that runs which have ended left half-way, and mark them unknown.
+
+        They are never retried. What such a run had not begun is cancelled.
+        """
 
         def work(connection: sqlite3.Connection) -> list[CallRecord]:
-            rows = connection.execute(
-                "SELECT id, tool, risk, proposal, result FROM call WHERE state = ?", (CallState.STARTED,)
-            ).fetchall()
-            for row, *_ in rows:
-                connection.execute("UPDATE call SET state = ? WHERE id = ?", (CallState.UNKNOWN, row))
-                _event(connection, row, CallState.UNKNOWN)
-            return [
-                CallRecord(
-                    row, tool, CallState.UNKNOWN, risk, json.loads(proposal)["preview"]["title"], result
+            left = [
+                call
+                for call in read_calls(
+                    connection,
+                    "state IN (?, ?, ?)",
+                    (CallState.PROPOSED, CallState.APPROVED, CallState.STARTED),
                 )
-                for row, tool, risk, proposal, result in rows
+                if not is_running(call.process)
             ]
+            for call in left:
+                began = call.state is CallState.STARTED
+                why = {"reason": "The run that did it ended before it was done."}
+                audit.append(
+                    connection, call.number, CallState.UNKNOWN if began else CallState.CANCELLED, why
+                )
+            return [call for call in left if call.state is CallState.STARTED]
 
         return await self._run(work)
 
     async def calls(self) -> list[CallRecord]:
         """Return all calls, oldest first."""
+        return await self._run(read_calls)
 
-        def work(connection: sqlite3.Connection) -> list[CallRecord]:
-            rows = connection.execute(
-                "SELECT id, tool, state, risk, proposal, result FROM call ORDER BY id"
-            ).fetchall()
-            return [
-                CallRecord(
-                    row, tool, CallState(state), risk, json.loads(proposal)["preview"]["title"], result
-                )
-                for row, tool, state, risk, proposal, result in rows
-            ]
+    async def call(self, number: int) -> CallRecord:
+        """Return one call. Raises `JournalProblem` where there is none of that number."""
+        found = await self._run(lambda connection: read_calls(connection, "id = ?", (number,)))
+        if not found:
+            raise JournalProblem(f"There is no call {number} in the journal.")
+        return found[0]
+
+    async def pending(self) -> list[CallRecord]:
+        """Return the calls that wait for a decision, oldest first."""
+        return await self._run(lambda c: read_calls(c, "state = ?", (CallState.PENDING,)))
+
+    async def held(self) -> list[CallRecord]:
+        """Return the calls in the outbox, oldest first."""
+        return await self._run(lambda c: read_calls(c, "state = ?", (CallState.HELD,)))
+
+    async def undoable(self, number: int | None = None) -> CallRecord | None:
+        """Return that call, or the last one that changed something, was done and is not undone."""
+        if number is not None:
+            return await self.call(number)
+
+        def work(connection: sqlite3.Connection) -> CallRecord | None:
+            done = "state = ? AND risk != 'read' AND undoes IS NULL"
+            found = read_calls(
+                connection,
+                f"id = (SELECT id FROM call_now WHERE {done} ORDER BY at DESC, id DESC LIMIT 1)",
+                (CallState.DONE,),
+            )
+            return found[0] if found else None
 
         return await self._run(work)
-
-    async def history(self, numbers: Sequence[int] = ()) -> list[PastConversation]:
-        """Return these conversations with their calls' decisions; all where none is named, oldest first."""
-        return await self._run(lambda connection: read_history(connection, numbers))
 
     async def uses(self, rule_id: str, since: datetime) -> int:
         """Return how often a rule of the policy has approved a call since then."""
 
         def work(connection: sqlite3.Connection) -> int:
             count = connection.execute(
-                "SELECT count(*) FROM call_event WHERE state = ? AND at >= ?"
+                "SELECT count(*) FROM audit WHERE state = ? AND at >= ?"
                 " AND json_extract(detail, '$.rule') = ?",
-                (CallState.APPROVED, _at(since), rule_id),
+                (CallState.APPROVED, audit.moment(since), rule_id),
             ).fetchone()[0]
             return int(count)
 
@@ -214,6 +244,18 @@ class Journal:
     async def rulings(self, rule_id: str, most: int) -> Sequence[Ruling]:
         """Return the last calls that a rule of the policy decided, the last one first."""
         return await self._run(lambda connection: read_rulings(connection, rule_id, most))
+
+    # -- the audit
+
+    async def audit(
+        self, *, call: int | None = None, since: datetime | None = None
+    ) -> list[audit.AuditEntry]:
+        """Return the events of one call, or from a moment on, or all; oldest first."""
+        return await self._run(lambda connection: audit.entries(connection, call=call, since=since))
+
+    async def verify(self) -> list[str]:
+        """Return a sentence for each place that was changed after it was written; none where all is whole."""
+        return await self._run(audit.problems)
 
     def close(self) -> None:
         """Close the file."""
@@ -251,19 +293,20 @@ class Journal:
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, transaction))
 
 
-def _event(connection: sqlite3.Connection, row: int, state: CallState, detail: str = "") -> None:
-    connection.execute(
-        "INSERT INTO call_event (call, at, state, detail) VALUES (?, ?, ?, ?)", (row, _now(), state, detail)
-    )
+def _only_one_undoes(connection: sqlite3.Connection, number: int) -> None:
+    """Raise `CallMoved` where a call takes back what is taken back already, or is just being."""
+    undoes = connection.execute("SELECT undoes FROM call WHERE id = ?", (number,)).fetchone()[0]
+    if undoes is None:
+        return
+    (state,) = connection.execute("SELECT state FROM call_now WHERE id = ?", (undoes,)).fetchone()
+    others = connection.execute(
+        "SELECT 1 FROM call_now WHERE undoes = ? AND id != ? AND state = ?",
+        (undoes, number, CallState.STARTED),
+    ).fetchone()
+    if state != CallState.DONE or others:
+        raise moved(undoes, CallState(state))
 
 
-def _now() -> str:
-    return _at(datetime.now(UTC))
-
-
-def _at(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds")
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+def _text(text: str) -> str:
+    """Return a text that SQLite can hold: halves of surrogate pairs become question marks."""
+    return text.encode(errors="replace").decode()

@@ -21,10 +21,10 @@ class Ruling:
 def read_rulings(connection: sqlite3.Connection, rule_id: str, most: int) -> Sequence[Ruling]:
     """Return the last calls that the rule with this id decided, at most so many, the last one first."""
     rows = connection.execute(
-        "SELECT call_event.at, call.proposal, call_event.state = 'approved' FROM call_event"
-        " JOIN call ON call.id = call_event.call"
-        " WHERE call_event.state IN ('approved', 'rejected')"
-        " AND json_extract(call_event.detail, '$.rule') = ? ORDER BY call_event.id DESC LIMIT ?",
+        "SELECT audit.at, call.proposal, audit.state = 'approved' FROM audit"
+        " JOIN call ON call.id = audit.call"
+        " WHERE audit.state IN ('approved', 'rejected')"
+        " AND json_extract(audit.detail, '$.rule') = ? ORDER BY audit.id DESC LIMIT ?",
         (rule_id, most),
     )
     return [

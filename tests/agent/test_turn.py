@@ -215,14 +215,16 @@ async def test_the_record_is_there_before_the_effect(journal: Journal, tmp_path:
 
     def look() -> None:
         with sqlite3.connect(tmp_path / "journal.sqlite") as other:
-            states.extend(state for (state,) in other.execute("SELECT state FROM call"))
+            states.extend(state for (state,) in other.execute("SELECT state FROM call_now"))
 
     tool = NoteTool(before_commit=look)
     await events_of(assistant(FakeSession(MILK, "Done."), journal, ScriptedApprover(yes), tool))
     assert states == ["started"]
 
 
-async def test_a_call_that_a_crash_left_started_is_unknown_and_not_retried(tmp_path: Path) -> None:
+async def test_a_call_that_a_crash_left_started_is_unknown_and_not_retried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Crash(BaseException):
         pass
 
@@ -232,7 +234,10 @@ async def test_a_call_that_a_crash_left_started_is_unknown_and_not_retried(tmp_p
         await events_of(talk)
     journal.close()
     again = Journal(tmp_path / "journal.sqlite")
-    assert [(c.title, c.state) for c in await again.unfinished()] == [("Write a note", CallState.UNKNOWN)]
+    assert await again.unfinished() == [], "whoever began it still runs"
+    monkeypatch.setattr("botpsy_tui.journal.journal.is_running", lambda process: False)
+    assert [c.title for c in await again.unfinished()] == ["Write a note"]
+    assert [c.state for c in await again.calls()] == [CallState.UNKNOWN]
     assert await again.unfinished() == []
     again.close()
 
