@@ -262,8 +262,12 @@ class CallRunner:
     async def _propose(
         self, tool: Tool[Any], arguments: Mapping[str, Any], context: Context
     ) -> "_Proposed | str":
-        """Return the tool's proposal, or what is wrong with the arguments."""
+        """Return the tool's proposal, or what is wrong with the arguments.
+
+        The clock stands still meanwhile: the same arguments proposed again for that moment are the same.
+        """
         moment = context.now
+        context = replace(context, clock=lambda: moment)
         try:
             validated: BaseModel = tool.arguments.model_validate(dict(arguments))
             proposal = await tool.propose(validated, context)

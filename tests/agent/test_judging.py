@@ -1,6 +1,8 @@
 """Rules, taint and repetition in a turn: who decides, and what is looked at again before it is done."""
 
+import itertools
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from botpsy_tui.approval import Approve, Decision, Question
 from botpsy_tui.engine.types import ToolCall
 from botpsy_tui.journal import CallState, Journal
 from botpsy_tui.plugin import Context, Line, Outcome, Preview, Proposal, Risk
-from tests.agent.fakes import FakeSession, NoteArguments, NoteTool, ScriptedApprover, clock, yes
+from tests.agent.fakes import NOW, FakeSession, NoteArguments, NoteTool, ScriptedApprover, clock, yes
 
 MILK = ToolCall("write_note", {"text": "milk"})
 ALLOW_NOTES = '[[rule]]\nid = "notes"\ntool = "write_note"\ndecision = "allow"\n'
@@ -187,3 +189,32 @@ async def test_a_call_keeps_its_key_when_it_is_proposed_again_and_shares_it_with
     await events_of(assistant(FakeSession(notes, "Done."), journal, approver, policy, tool))
     assert [q.because for q in approver.questions] == ["", ""]
     assert len(set(tool.committed)) == 2
+
+
+async def test_a_second_that_passes_while_a_call_is_proposed_does_not_make_it_look_changed(
+    journal: Journal, policy: Path
+) -> None:
+    class StampTool(NoteTool):
+        async def propose(self, arguments: NoteArguments, context: Context) -> Proposal:
+            first, last = context.now, context.now
+            return self.propose_with(
+                arguments,
+                risk=self.risk,
+                preview=Preview("Write a note"),
+                payload={"text": f"{first} {last}"},
+            )
+
+    ticks = itertools.count()
+    tool, approver = StampTool(), ScriptedApprover(yes)
+    await events_of(
+        Assistant(
+            session=FakeSession(ToolCall("write_note", {"text": "hi"}), "Done."),
+            tools=[tool],
+            approver=approver,
+            journal=journal,
+            clock=lambda: NOW + timedelta(seconds=next(ticks)),
+            policy_path=policy,
+        )
+    )
+    assert [q.because for q in approver.questions] == [""]
+    assert len(tool.committed) == 1
