@@ -1,28 +1,24 @@
-"""Reads iCalendar (RFC 5545): what occurs when, bounded against rules made to take for ever."""
+"""What occurs when: the events of an iCalendar object, worked out for a stretch of time."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice
 from zoneinfo import ZoneInfo
 
-import icalendar
-import recurring_ical_events
-
-from botpsy_calendar.moments import midnight
+from botpsy_calendar.events import Event, read_events
+from botpsy_calendar.moments import later, midnight
+from botpsy_calendar.rules import starts, write_rule
 from botpsy_calendar.store import Resource
+from botpsy_calendar.values import read_text
 
 LONGEST_WINDOW = timedelta(days=400)
 MOST_OCCURRENCES = 2000
-_TOO_OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
-_WITHIN_THE_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
-_OLDEST_YEAR = 1900
-MOST_CHARACTERS = 2_000_000
-MOST_SERIES = 20
-"""Series in one object; a real one has a single one, and its exceptions."""
-MOST_DATES = 5000
-"""Dates that one object's RDATE and EXDATE may list."""
+_A_DAY = timedelta(days=1)
+_EARLIEST, _LATEST = datetime(1, 1, 3), datetime(9999, 12, 29)
+
+Moment = date | datetime
 
 
 @dataclass(frozen=True)
@@ -42,6 +38,11 @@ class Occurrence:
     """Who invites: a mail address, without ``mailto:``; empty where nobody does."""
     busy: bool = True
     """False where it is marked as free time (TRANSP) or cancelled (STATUS)."""
+    cancelled: bool = False
+    notes: str = ""
+    """DESCRIPTION."""
+    rule: str = ""
+    """For one of a series: the series' RRULE."""
     recurrence_id: str = ""
     """For one of a series: which, as ISO text of its original start (RFC 5545 §3.8.4.4)."""
 
@@ -51,141 +52,199 @@ class Occurrence:
         return "\n".join((self.resource.calendar.id, self.resource.href, self.recurrence_id))
 
 
-def read_calendar(data: str) -> icalendar.Calendar:
-    """Parse iCalendar text with at least one event. Raises `ValueError` in a few words."""
-    if len(data) > MOST_CHARACTERS:
-        raise ValueError("it is too large")
-    try:
-        parsed = icalendar.Calendar.from_ical(data)
-    except Exception as error:
-        raise ValueError(_short(error)) from error
-    if not isinstance(parsed, icalendar.Calendar):
-        raise ValueError("it is no VCALENDAR")  # noqa: TRY004 - the text is wrong, not a type
-    _check_amount(parsed)
-    for event in parsed.walk("VEVENT"):
-        if "DTSTART" not in event:
-            raise ValueError("an event has no start")
-        begins = event.decoded("DTSTART")
-        if not isinstance(begins, date):
-            raise ValueError("an event's start is not a date")  # noqa: TRY004 - the text is wrong
-        if begins.year < _OLDEST_YEAR and "RRULE" in event:
-            raise ValueError(f"a series begins before {_OLDEST_YEAR}")
-        rules: Any = event.get("RRULE", [])
-        for rule in rules if isinstance(rules, list) else [rules]:
-            _check_rule(rule)
-    return parsed
-
-
-def _check_amount(calendar: icalendar.Calendar) -> None:
-    """Raise `ValueError` for an object that holds more than can be expanded in a moment."""
-    events = calendar.walk("VEVENT")
-    if sum("RRULE" in event for event in events) > MOST_SERIES:
-        raise ValueError(f"it holds more than {MOST_SERIES} series")
-    dates = 0
-    for event in events:
-        for name in ("RDATE", "EXDATE"):
-            value: Any = event.get(name, [])
-            lists = value if isinstance(value, list) else [value]
-            dates += sum(len(one.dts) for one in lists)
-    if dates > MOST_DATES:
-        raise ValueError(f"it lists more than {MOST_DATES} dates")
-
-
-def _check_rule(rule: Any) -> None:
-    """Raise `ValueError` for a rule whose expansion takes for ever, or too long."""
-    often = _TOO_OFTEN & {str(f).upper() for f in rule.get("FREQ", [])}
-    if often or any(len(rule.get(name, [])) > 1 for name in _WITHIN_THE_DAY):
-        raise ValueError("an event repeats within the day, which is not supported")
-    if any(int(step) < 1 for step in rule.get("INTERVAL", [])):
-        raise ValueError("an event's rule has no step, so it would never end")
-    frequency = {str(f).upper() for f in rule.get("FREQ", [])}
-    if frequency != {"YEARLY"} and ("BYWEEKNO" in rule or "BYYEARDAY" in rule):
-        raise ValueError("an event's rule names weeks or days of the year without being yearly")
-    if any(not 1 <= int(month) <= 12 for month in rule.get("BYMONTH", [])):
-        raise ValueError("an event's rule names a month that there is not")
-    if frequency == {"DAILY"} and any(abs(int(place)) > 1 for place in rule.get("BYSETPOS", [])):
-        raise ValueError("an event's rule names a place that no day has")
-    if "BYMONTHDAY" in rule and not _has_such_days(rule):
-        raise ValueError("an event's rule names a day that no month has")
-
-
-def _has_such_days(rule: Any) -> bool:
-    """Say whether any of the months has any of the days; where none has, expansion never ends."""
-    months = [int(month) for month in rule.get("BYMONTH", range(1, 13))]
-    longest = max((29 if m == 2 else 30 if m in (4, 6, 9, 11) else 31 for m in months), default=31)
-    return any(1 <= abs(int(day)) <= longest for day in rule["BYMONTHDAY"])
-
-
 def occurrences(resource: Resource, start: datetime, end: datetime, zone: ZoneInfo) -> list[Occurrence]:
     """Return what of an object happens between two instants, in order. Raises `ValueError`.
 
     The window is cut to `LONGEST_WINDOW` and the count to `MOST_OCCURRENCES`.
     """
-    calendar = read_calendar(resource.data)
     end = min(end, start + LONGEST_WINDOW)
-    try:
-        query = recurring_ical_events.of(calendar, skip_bad_series=True)
-        components = query.between(start, end)
-    except Exception as error:
-        raise ValueError(_short(error)) from error
-    recurring = _recurs(calendar)
-    found: Iterator[Occurrence] = (
-        _occurrence(resource, component, zone, recurring) for component in components[:MOST_OCCURRENCES]
-    )
-    return sorted(
-        (o for o in found if o.start < end and (o.end > start or o.start >= start)), key=lambda o: o.start
-    )
+    series: dict[str, list[Event]] = {}
+    for event in read_events(resource.data):
+        series.setdefault(event.uid, []).append(event)
+    found = (o for events in series.values() for o in _of_one_uid(resource, events, start, end, zone))
+    within = (o for o in found if o.start < end and (o.end > start or o.start >= start))
+    return sorted(islice(within, MOST_OCCURRENCES), key=lambda o: o.start)
 
 
-def _recurs(calendar: icalendar.Calendar) -> bool:
-    return any("RRULE" in e or "RDATE" in e or "RECURRENCE-ID" in e for e in calendar.walk("VEVENT"))
+def _of_one_uid(
+    resource: Resource, events: Sequence[Event], start: datetime, end: datetime, zone: ZoneInfo
+) -> Iterator[Occurrence]:
+    """Give the occurrences of the events that share a UID: series, their exceptions, single ones."""
+    exceptions: dict[Moment, Event] = {}
+    for event in sorted((e for e in events if e.original is not None), key=lambda e: e.sequence):
+        assert event.original is not None
+        exceptions[_key(event.original, zone)] = event
+    masters = [event for event in events if event.original is None]
+    for event in masters:
+        if not event.recurs:
+            yield _occurrence(resource, event, event.start, zone)
+            continue
+        following = sorted(
+            (e for e in exceptions.values() if e.and_following),
+            key=lambda e: as_moment(e.original or e.start, zone),
+        )
+        for original in originals(event, start, end, zone, following):
+            if _key(original, zone) not in exceptions:
+                yield _following(resource, event, original, following, zone)
+    for event in exceptions.values():
+        assert event.original is not None
+        master = next((m for m in masters if m.recurs), None)
+        if master is None or not _left_out(master, zone)(event.original):
+            yield _occurrence(resource, event, event.start, zone, event.original, master)
 
 
-def _occurrence(resource: Resource, event: Any, zone: ZoneInfo, recurring: bool) -> Occurrence:
-    begins = event.decoded("DTSTART")
-    ends = _end_of(event, begins)
-    all_day = not isinstance(begins, datetime)
-    recurrence = ""
-    if recurring:
-        original = event.decoded("RECURRENCE-ID") if "RECURRENCE-ID" in event else begins
-        recurrence = original.isoformat()
+def originals(
+    event: Event, start: datetime, end: datetime, zone: ZoneInfo, following: Sequence[Event] = ()
+) -> list[Moment]:
+    """Return the starts of a series that may reach into a stretch of time, less those left out.
+
+    Exceptions count where the series has them. `following`: exceptions that move the later ones.
+    """
+    drift = max((abs(_wall_drift(e, zone)) for e in following), default=timedelta())
+    around = max([event.length, *(e.length for e in following)]) + drift + _A_DAY
+    begins = _naive_start(event)
+    since = _cut(_wall(start, event, zone) - around)
+    before = _cut(_wall(end, event, zone) + drift + _A_DAY)
+    clocks = {begins} if since <= begins < before else set[datetime]()
+    for rule in event.rules:
+        until = rule.until
+        if isinstance(until, datetime) and until.tzinfo is not None:
+            rule = replace(rule, until=_wall(until, event, zone))
+        clocks.update(islice(starts(rule, begins, since, before), MOST_OCCURRENCES))
+    found = {_key(m, zone): m for m in (_unwalled(clock, event) for clock in sorted(clocks))}
+    for listed in event.dates:
+        moment = _like(listed, event)
+        if since <= _wall(as_moment(moment, zone), event, zone) < before:
+            found.setdefault(_key(moment, zone), moment)
+    left_out = _left_out(event, zone)
+    return [m for m in found.values() if not left_out(m)]
+
+
+def first_start(event: Event, zone: ZoneInfo) -> datetime:
+    """Return the instant of a series' first start that is not left out (else of DTSTART)."""
+    begins = as_moment(event.start, zone)
+    found = originals(event, begins, begins + LONGEST_WINDOW, zone)
+    return min((as_moment(m, zone) for m in found), default=begins)
+
+
+def _naive_start(event: Event) -> datetime:
+    if isinstance(event.start, datetime):
+        return event.start.replace(tzinfo=None)
+    return datetime.combine(event.start, time())
+
+
+def _wall(moment: datetime, event: Event, zone: ZoneInfo) -> datetime:
+    """Return an instant as the wall clock of a series shows it."""
+    return moment.astimezone(event.zone or zone).replace(tzinfo=None)
+
+
+def _unwalled(clock: datetime, event: Event) -> Moment:
+    """Return a wall clock time of a series as the series writes its starts."""
+    if not isinstance(event.start, datetime):
+        return clock.date()
+    return clock if event.zone is None else clock.replace(tzinfo=event.zone)
+
+
+def _like(listed: Moment, event: Event) -> Moment:
+    """Return an RDATE as the series writes its starts: a date takes the series' time of day."""
+    if not isinstance(event.start, datetime):
+        return listed.date() if isinstance(listed, datetime) else listed
+    if not isinstance(listed, datetime):
+        return _unwalled(datetime.combine(listed, event.start.time()), event)
+    if event.zone is not None and listed.tzinfo is None:
+        return listed.replace(tzinfo=event.zone)
+    return listed
+
+
+def _cut(moment: datetime) -> datetime:
+    return min(max(moment, _EARLIEST), _LATEST)
+
+
+def _key(moment: Moment, zone: ZoneInfo) -> Moment:
+    """Return what tells one start of a series from another: the instant, or the date."""
+    return as_moment(moment, zone).astimezone(UTC) if isinstance(moment, datetime) else moment
+
+
+def _left_out(event: Event, zone: ZoneInfo) -> Callable[[Moment], bool]:
+    """Return whether EXDATE names a start: the same instant, or its date, which some programs write."""
+    instants, dates = set[Moment](), set[date]()
+    for out in event.left_out:
+        if isinstance(out, datetime) and isinstance(event.start, datetime):
+            instants.add(_key(out.replace(tzinfo=event.zone) if out.tzinfo is None else out, zone))
+        else:
+            dates.add(_date(out, event))
+    return lambda moment: (_key(moment, zone) in instants) or (bool(dates) and _date(moment, event) in dates)
+
+
+def _date(moment: Moment, event: Event) -> date:
+    if not isinstance(moment, datetime):
+        return moment
+    return (moment.astimezone(event.zone) if moment.tzinfo and event.zone else moment).date()
+
+
+def _following(
+    resource: Resource, event: Event, original: Moment, following: Sequence[Event], zone: ZoneInfo
+) -> Occurrence:
+    """Return an occurrence as its series has it, or as the last change to all later ones has it."""
+    at = as_moment(original, zone)
+    changes = [e for e in following if as_moment(e.original or e.start, zone) <= at]
+    if not changes:
+        return _occurrence(resource, event, original, zone, original, event)
+    change = changes[-1]
+    drift = _wall_drift(change, zone)
+    moved = original + drift if isinstance(change.start, datetime) else original + timedelta(drift.days)
+    return _occurrence(resource, change, moved, zone, original, event)
+
+
+def _wall_drift(change: Event, zone: ZoneInfo) -> timedelta:
+    """Return by how much, on the wall clock, an exception was moved."""
+    if change.original is None:
+        return timedelta()
+    there, was = as_moment(change.start, zone), as_moment(change.original, zone)
+    return there.replace(tzinfo=None) - was.replace(tzinfo=None)
+
+
+def _occurrence(
+    resource: Resource,
+    event: Event,
+    start: Moment,
+    zone: ZoneInfo,
+    original: Moment | None = None,
+    series: Event | None = None,
+) -> Occurrence:
+    begins = as_moment(start, zone)
+    all_day = not isinstance(start, datetime)
+    ends = midnight(start + event.length, zone) if all_day else later(begins, event.length)
+    status = event.text("STATUS").upper()
+    addresses = [_address(p.value) for p in event.component.all("ATTENDEE")]
+    organizer = event.component.get("ORGANIZER")
+    original = original if original is not None else event.original
     return Occurrence(
         resource=resource,
-        uid=str(event.get("UID", "")),
-        title=str(event.get("SUMMARY", "")).strip() or "(no title)",
-        start=as_moment(begins, zone),
-        end=as_moment(ends, zone),
+        uid=event.uid,
+        title=event.text("SUMMARY") or "(no title)",
+        start=begins,
+        end=ends,
         all_day=all_day,
-        location=str(event.get("LOCATION", "")).strip(),
-        attendees=tuple(_addresses(event.get("ATTENDEE"))),
-        organizer=next(iter(_addresses(event.get("ORGANIZER"))), ""),
-        busy=str(event.get("TRANSP", "OPAQUE")).upper() != "TRANSPARENT"
-        and str(event.get("STATUS", "")).upper() != "CANCELLED",
-        recurrence_id=recurrence,
+        location=event.text("LOCATION"),
+        attendees=tuple(addresses),
+        organizer=_address(organizer.value) if organizer else "",
+        busy=event.text("TRANSP").upper() != "TRANSPARENT" and status != "CANCELLED",
+        cancelled=status == "CANCELLED",
+        notes=read_text(event.component.get("DESCRIPTION")).strip(),
+        rule=write_rule(series.rules[0]) if series and series.rules else "",
+        recurrence_id=original.isoformat() if original is not None else "",
     )
 
 
-def _end_of(event: Any, begins: date) -> date:
-    """Return DTEND, or the start plus DURATION, or the default of RFC 5545 §3.6.1."""
-    if "DTEND" in event:
-        return event.decoded("DTEND")
-    if "DURATION" in event:
-        return begins + event.decoded("DURATION")
-    return begins if isinstance(begins, datetime) else begins + timedelta(1)
-
-
-def as_moment(value: date, zone: ZoneInfo) -> datetime:
+def as_moment(value: Moment, zone: ZoneInfo) -> datetime:
     """Return a date or a time as an instant in the person's zone; floating times are theirs."""
     if not isinstance(value, datetime):
         return midnight(value, zone)
-    return value.replace(tzinfo=zone) if value.tzinfo is None else value.astimezone(zone)
+    aware = value.replace(tzinfo=zone) if value.tzinfo is None else value
+    # Through UTC, so that a time which the clocks skip moves on by the gap (§3.3.5).
+    return aware.astimezone(UTC).astimezone(zone)
 
 
-def _addresses(value: Any) -> list[str]:
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return [re.sub("^mailto:", "", str(v), flags=re.IGNORECASE) for v in values]
-
-
-def _short(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) < 120 else text[:117] + "…"
+def _address(value: str) -> str:
+    return re.sub("^mailto:", "", value.strip(), flags=re.IGNORECASE)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from botpsy_calendar.ics import read_calendar
+from botpsy_calendar.events import read_events
 from botpsy_calendar.store import (
     CalendarInfo,
     CalendarStore,
@@ -55,7 +55,7 @@ class VdirStore(CalendarStore):
         for path in sorted(self._folder(calendar).glob("*.ics")):
             try:
                 data = _read(path)
-                read_calendar(data)
+                read_events(data)
             except (OSError, ValueError) as error:
                 warnings.append(f"{path.name} is not a valid calendar file ({error}); it was left out.")
                 continue

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from botpsy_calendar.diary import Diary, describe
 from botpsy_calendar.duration import find_duration
-from botpsy_calendar.editing import Change, changed, new_end, stands_alone, without_occurrence
+from botpsy_calendar.editing import changed, new_end, stands_alone
 from botpsy_calendar.ics import Occurrence
 from botpsy_calendar.moments import (
     Precision,
@@ -19,7 +19,9 @@ from botpsy_calendar.moments import (
     show_length,
     show_stretch,
 )
+from botpsy_calendar.series import without_occurrences
 from botpsy_calendar.tools.undoing import undo_write, written
+from botpsy_calendar.vevent import Change
 from botpsy_calendar.when import find_when, names_a_day, resolve_when
 from botpsy_tui.plugin import (
     Context,
@@ -202,7 +204,7 @@ class DeleteEvent(Tool[DeleteEventArguments]):
             warnings.insert(0, "This deletes the whole series, with all its occurrences.")
         elif series:
             warnings.insert(0, "This is one of a series: only this occurrence is deleted.")
-        data = without_occurrence(event, context.now) if series and not whole else None
+        data = without_occurrences([event], context.now) if series and not whole else None
         title = "Delete a whole series" if whole else "Delete an event"
         return self.propose_with(
             arguments,
