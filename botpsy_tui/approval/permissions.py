@@ -11,6 +11,8 @@ from botpsy_tui.journal import Journal, Ruling
 Uses = Callable[[str, datetime], Awaitable[int]]
 """How often calls were approved by the rule with this id, since then."""
 
+NO_RULES = "There are no rules: every call asks."
+
 WITH_PROBLEMS = "Until this is mended no rule allows anything; a denial that can be read still denies."
 """What a mistake in the file means."""
 

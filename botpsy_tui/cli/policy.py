@@ -33,6 +33,8 @@ def path() -> None:
 @app.command("list")
 def list_rules(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
     """Show the rules in words, where each stands, what it decided lately, and what is wrong with the file."""
+    from botpsy_tui.approval.permissions import NO_RULES
+
     permissions = _permissions()
     if as_json:
         say_json(
@@ -57,7 +59,7 @@ def list_rules(as_json: Annotated[bool, typer.Option("--json", help="Print as JS
     for each in permissions.rules:
         say_row(each.rule.id, "\n".join([each.rule.in_words(), *each.details()]), indent=0)
     if not permissions.rules and not permissions.problems:
-        say("There are no rules: every call asks.")
+        say(NO_RULES)
     _show_problems(permissions.problems)
 
 

@@ -16,6 +16,7 @@ COMMANDS = (
     Command("help", "Help", "Show the commands"),
     Command("new", "New conversation", "Begin anew; the model forgets what was said"),
     Command("copy", "Copy answer", "Copy the last answer"),
+    Command("permissions", "Permissions", "Show your rules, and take one back"),
     Command("quit", "Quit", "End BotPsy"),
 )
 

@@ -40,6 +40,8 @@ class Conversation:
         self._log = log
         self._status = status
         self._cards: dict[str, CallCard] = {}
+        self._by: dict[str, str] = {}
+        """Of each call, who approved it in the person's place."""
         self._answer: AnswerMessage | None = None
         self._reasoning: Reasoning | None = None
         self.running = False
@@ -56,6 +58,7 @@ class Conversation:
         """Run one turn, to its end."""
         self.running = True
         self._cards.clear()
+        self._by.clear()
         self._status.state = "thinking …"
         try:
             async with aclosing(self._assistant.turn(words)) as events:
@@ -111,11 +114,14 @@ class Conversation:
                 (await self.card(call_id, proposal)).propose(proposal)
             case CallDecided(call_id=call_id, decision=decision):
                 self._cards[call_id].show_state(_said(decision))
+                self._by[call_id] = f", {_said(decision)}" if _without_asking(decision) else ""
             case CallStarted(call_id=call_id):
                 self._cards[call_id].show_state("running …")
                 self._status.state = "running a call …"
             case CallFinished(call_id=call_id, outcome=outcome):
-                self._cards[call_id].show_state("✓ done", "" if outcome.complete else outcome.view)
+                self._cards[call_id].show_state(
+                    f"✓ done{self._by[call_id]}", "" if outcome.complete else outcome.view
+                )
             case CallFailed(call_id=call_id, problem=problem, unknown=unknown):
                 state = "? it is not known whether this happened" if unknown else "✗ failed"
                 self._cards[call_id].show_state(state, problem)
@@ -149,6 +155,10 @@ class Conversation:
             answer, self._answer = self._answer, None
             self.last_answer = answer.text.strip()
             await answer.freeze()
+
+
+def _without_asking(decision: Decision) -> bool:
+    return isinstance(decision, Approve) and decision.by != "person"
 
 
 def _said(decision: Decision) -> str:

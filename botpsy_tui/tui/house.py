@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 
 from botpsy_tui.application import Application, model_store
 from botpsy_tui.approval import Approver
+from botpsy_tui.approval.permissions import Permissions, read_permissions
+from botpsy_tui.approval.policy import Rule, revoke_rule
+from botpsy_tui.config import policy_path
 from botpsy_tui.engine.types import Session
 from botpsy_tui.models import CATALOGUE, Progress, first_choice, size_text
 from botpsy_tui.tui.ports import Assistant, ModelOption
@@ -72,6 +75,14 @@ class ApplicationHouse:
     def new_assistant(self, session: Session, approver: Approver) -> Assistant:
         """Begin a conversation."""
         return self._application.new_assistant(session, approver)
+
+    async def permissions(self) -> Permissions:
+        """Read the policy file, and what the journal tells of its rules."""
+        return await read_permissions(policy_path(), self._application.journal, self._application.clock())
+
+    async def revoke_rule(self, rule_id: str) -> Rule:
+        """Take a rule out of the policy file."""
+        return await asyncio.to_thread(revoke_rule, policy_path(), rule_id)
 
     async def close(self) -> None:
         """Close the application."""

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from botpsy_tui.agent.events import ContextTrimmed, Event
 from botpsy_tui.approval import Approver
+from botpsy_tui.approval.permissions import Permissions
+from botpsy_tui.approval.policy import Rule
 from botpsy_tui.engine.types import Session
 
 
@@ -69,6 +71,14 @@ class House(Protocol):
 
     def new_assistant(self, session: Session, approver: Approver) -> Assistant:
         """Begin a conversation."""
+        ...
+
+    async def permissions(self) -> Permissions:
+        """Read the rules in force, and what they decided lately."""
+        ...
+
+    async def revoke_rule(self, rule_id: str) -> Rule:
+        """Take a rule back; return it. Raises with one sentence where that is impossible."""
         ...
 
     async def close(self) -> None:

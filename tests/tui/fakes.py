@@ -7,6 +7,8 @@ from typing import Any
 
 from botpsy_tui.agent.assistant import Assistant
 from botpsy_tui.approval import Approver
+from botpsy_tui.approval.permissions import Permissions, read_permissions
+from botpsy_tui.approval.policy import Rule, revoke_rule
 from botpsy_tui.engine.types import Session
 from botpsy_tui.journal import Journal
 from botpsy_tui.plugin import Tool
@@ -32,6 +34,8 @@ class FakeHouse:
         self._installed = installed
         self._load_problem = load_problem
         self._journal = Journal(folder / "journal.sqlite")
+        self.policy = folder / "config" / "policy.toml"
+        self.policy.parent.mkdir(mode=0o700, exist_ok=True)
         self.may_load = asyncio.Event()
         self.may_load.set()
         self.pull_problem: Exception | None = None
@@ -67,8 +71,19 @@ class FakeHouse:
 
     def new_assistant(self, session: Session, approver: Approver) -> Assistant:
         return Assistant(
-            session=session, tools=self.tools, approver=approver, journal=self._journal, clock=clock
+            session=session,
+            tools=self.tools,
+            approver=approver,
+            journal=self._journal,
+            clock=clock,
+            policy_path=self.policy,
         )
+
+    async def permissions(self) -> Permissions:
+        return await read_permissions(self.policy, self._journal, clock())
+
+    async def revoke_rule(self, rule_id: str) -> Rule:
+        return await asyncio.to_thread(revoke_rule, self.policy, rule_id)
 
     async def close(self) -> None:
         self._journal.close()

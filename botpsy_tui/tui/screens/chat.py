@@ -25,6 +25,7 @@ from botpsy_tui.tui.conversation import Conversation
 from botpsy_tui.tui.history import History
 from botpsy_tui.tui.ports import House
 from botpsy_tui.tui.screens.edit import EditScreen
+from botpsy_tui.tui.screens.permissions import PermissionsScreen
 from botpsy_tui.tui.widgets.card import GRACE_SECONDS, CallCard
 from botpsy_tui.tui.widgets.composer import Composer
 from botpsy_tui.tui.widgets.log import ConversationLog
@@ -167,12 +168,15 @@ class ChatScreen(Screen[None]):
     async def _do(self, command: Command) -> None:
         match command.name:
             case "help":
-                rows = [f"/{c.name:<6} {c.description}" for c in COMMANDS]
+                width = max(len(c.name) for c in COMMANDS)
+                rows = [f"/{c.name:<{width}}  {c.description}" for c in COMMANDS]
                 await self._log.add(Notice("\n".join([*rows, "F1 shows all keys."])))
             case "new":
                 self._new()
             case "copy":
                 self.action_copy()
+            case "permissions":
+                self.app.push_screen(PermissionsScreen(self._house))
             case _:
                 self.app.exit()
 
