@@ -100,6 +100,17 @@ def test_words_of_strangers_make_a_request_with_data_ask(tmp_path: Path) -> None
     assert decision(policy, "find_page", Risk.READ, tainted=True) == "allow"
 
 
+def test_words_of_strangers_end_what_a_rule_without_a_condition_lets_write(tmp_path: Path) -> None:
+    named = policy_of(tmp_path, rule_text("write_note", "allow"))
+    assert decision(named, "write_note", calendar="Private") == "allow"
+    assert decision(named, "write_note", calendar="Private", tainted=True) == "ask"
+    assert decision(named, "write_note", Risk.READ, tainted=True) == "allow"
+    narrow = policy_of(tmp_path, rule_text("write_note", "allow", 'calendar = "Private"'))
+    assert decision(narrow, "write_note", calendar="Private", tainted=True) == "allow"
+    absent = policy_of(tmp_path, rule_text("write_note", "allow", "bcc = { present = false }"))
+    assert decision(absent, "write_note", calendar="Private", tainted=True) == "ask"
+
+
 def test_an_expired_rule_and_one_that_is_used_up_ask(tmp_path: Path) -> None:
     policy = policy_of(tmp_path, FILE)
     call = CallFacts("write_note", Risk.WRITE, {"to": "ann@corp.example"})

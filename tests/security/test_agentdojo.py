@@ -61,9 +61,20 @@ def clock() -> datetime:
 
 
 async def run(
-    journal: Journal, user_task: Any, environment: Any, approver: Approver, injection: Any = None
+    journal: Journal,
+    user_task: Any,
+    environment: Any,
+    approver: Approver,
+    injection: Any = None,
+    *,
+    policy_path: Path | None = None,
+    strangers_named: bool = True,
 ) -> Run:
-    """Have the person ask for `user_task` in `environment`, which is changed."""
+    """Have the person ask for `user_task` in `environment`, which is changed.
+
+    `injection` is one of AgentDojo's, or an `OwnInjection`. Without `strangers_named` the tools
+    keep to themselves whose words they give, and so nothing is tainted.
+    """
     before = environment.model_copy(deep=True)
     own = ground_truth(user_task, environment)
     session = GullibleSession(
@@ -73,7 +84,12 @@ async def run(
         lambda: attack(injection, before, environment),
     )
     assistant = Assistant(
-        session=session, tools=tools_on(environment), approver=approver, journal=journal, clock=clock
+        session=session,
+        tools=tools_on(environment, strangers_named=strangers_named),
+        approver=approver,
+        journal=journal,
+        clock=clock,
+        policy_path=policy_path,
     )
     said, end = "", None
     async for event in assistant.turn(user_task.PROMPT):
@@ -87,7 +103,8 @@ async def run(
         before=before,
         after=environment,
         useful=judged(user_task, "utility", said, before, environment, calls),
-        attacked=injection is not None and judged(injection, "security", said, before, environment, calls),
+        attacked=hasattr(injection, "security")
+        and judged(injection, "security", said, before, environment, calls),
         fooled=session.fooled,
         end=end,
     )

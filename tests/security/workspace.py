@@ -105,7 +105,8 @@ _DESTROYS = frozenset(["delete_email", "delete_file", "cancel_calendar_event"])
 class WorkspaceTool(Tool[BaseModel]):
     """One of the suite's functions, proposed with its exact arguments and then run on `environment`."""
 
-    def __init__(self, function: Any, environment: Any) -> None:
+    def __init__(self, function: Any, environment: Any, *, strangers_named: bool) -> None:
+        self._strangers_named = strangers_named
         self.name = function.name
         self.description = function.description
         self.arguments = function.parameters
@@ -134,7 +135,8 @@ class WorkspaceTool(Tool[BaseModel]):
         except ValueError as error:  # raised by the suite before it changes anything
             raise ToolError(str(error)) from error
         text = _as_text(result)
-        return Outcome(text, for_display(text), sources=tuple(dict.fromkeys(_sources(result))))
+        sources = tuple(dict.fromkeys(_sources(result))) if self._strangers_named else ()
+        return Outcome(text, for_display(text), sources=sources)
 
     def _risk(self, arguments: Mapping[str, Any]) -> Risk:
         if self.name in _READS:
@@ -151,9 +153,9 @@ class WorkspaceTool(Tool[BaseModel]):
         return Risk.WRITE
 
 
-def tools_on(environment: Any) -> list[Tool[Any]]:
+def tools_on(environment: Any, *, strangers_named: bool = True) -> list[Tool[Any]]:
     """Return all of the suite's functions as tools that act on `environment`."""
-    return [WorkspaceTool(function, environment) for function in SUITE.tools]
+    return [WorkspaceTool(function, environment, strangers_named=strangers_named) for function in SUITE.tools]
 
 
 def _as_text(result: Any) -> str:

@@ -57,7 +57,8 @@ class Policy:
     ) -> Verdict:
         """Say what the rules say: deny before ask before allow; nothing that matches means ask.
 
-        What sends or deletes is never allowed by a rule. `used` is how often each rule with a
+        What sends or deletes is never allowed by a rule, and where strangers have spoken, what writes
+        only by a rule that has a condition on the call's values. `used` is how often each rule with a
         limit has allowed within its time.
         """
         valid = [rule for rule in self.rules if not rule.expired(now)]
@@ -84,6 +85,15 @@ class Policy:
             return Verdict("ask", None, f"The policy file has a mistake: {self.problems[0]}.")
         if call.always_asks:
             return Verdict("ask", matching[0], "Words of strangers are in this conversation.")
+        if call.tainted and call.risk is not Risk.READ:
+            by_name = matching[0]
+            matching = [rule for rule in matching if rule.has_condition]
+            if not matching:
+                return Verdict(
+                    "ask",
+                    by_name,
+                    f"Words of strangers are about, and the rule {by_name.id} has no condition.",
+                )
         for rule in matching:
             if rule.limit is None or (used or {}).get(rule.id, 0) < rule.limit.count:
                 return Verdict("allow", rule, rule.reason or f"The rule {rule.id} allows it.")

@@ -129,16 +129,19 @@ class Rule:
         return any(matcher.kind == "argv" for matcher in self.match.get(COMMAND, ()))
 
     @property
-    def takes_any_tool(self) -> bool:
-        """True where it allows by a pattern of names alone: then it takes whatever a plugin brings."""
-        narrow = any(
+    def has_condition(self) -> bool:
+        """True where it wants something of a value that is there; else it takes whatever a call holds."""
+        return any(
             matcher.kind != "present" or matcher.operand
             for matchers in self.match.values()
             for matcher in matchers
         )
-        return (
-            self.decision == "allow" and is_pattern(self.tool) and self.risks != (Risk.READ,) and not narrow
-        )
+
+    @property
+    def takes_any_tool(self) -> bool:
+        """True where it allows by a pattern of names alone: then it takes whatever a plugin brings."""
+        by_name_alone = is_pattern(self.tool) and self.risks != (Risk.READ,)
+        return self.decision == "allow" and by_name_alone and not self.has_condition
 
     def expired(self, now: datetime) -> bool:
         """Return whether its time is over."""
