@@ -14,6 +14,8 @@ from botpsy_tui.config import (
     AccountSettings,
     EngineSettings,
     Settings,
+    cache_folder,
+    config_folder,
     data_folder,
     endpoint_account,
     load_settings,
@@ -231,6 +233,7 @@ def make_plugin(loaded: LoadedPlugin, settings: Settings, clock: Clock) -> Plugi
         Host(
             data_folder=data_folder() / plugin.name,
             settings=settings.plugins.get(plugin.name, {}),
+            own_folders=(config_folder(), data_folder(), cache_folder()),
             accounts=[account.as_account() for account in accounts.values()],
             secret=_secrets_of(accounts),
             clock=clock,

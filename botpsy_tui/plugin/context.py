@@ -1,5 +1,6 @@
 """What a plugin is given: the clock, the person's words, ids shown so far, settings and secrets."""
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,6 +66,10 @@ class Context:
     call_key: str = field(default_factory=lambda: str(uuid4()))
     """A UUID (RFC 9562) of this call's own, for whatever it makes. The same when the call is proposed
     again: a proposal must come out the same as long as nothing has changed."""
+    progress: Callable[[str], None] = field(default=lambda _text: None)
+    """Shows the person a further piece of text while a call is running; may hold text from outside."""
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the person stops the turn: a call that takes long then ends by itself."""
 
     @property
     def now(self) -> datetime:
@@ -117,6 +122,8 @@ class Host:
     """A folder of the plugin's own, made on first use."""
     settings: Mapping[str, object] = field(default_factory=dict[str, object])
     """The plugin's own table of the settings file."""
+    own_folders: Sequence[Path] = ()
+    """The house's own folders (settings, data, cache), which no tool may show or change."""
     accounts: Sequence[Account] = ()
     """The accounts of the kinds that the plugin declares."""
     secret: Callable[[Account], str]

@@ -1,0 +1,1 @@
+"""One command, read, shown and run inside a sandbox."""
