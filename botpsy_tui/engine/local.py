@@ -5,6 +5,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from botpsy_tui.engine.adapters import LoraAdapter
@@ -49,7 +50,7 @@ class LocalSession:
         self._memory = ContextMemory(runtime)
         source = runtime.chat_template() or _FALLBACK_TEMPLATE
         special = runtime.special_tokens()
-        self._template = ChatTemplate(source, special)
+        self._template = ChatTemplate(source, special, beginning=runtime.beginning())
         self._counter = TokenCounter(runtime.tokenize, [token for token in special if token in source])
         self._closed = False
         self._thinks = (
@@ -57,6 +58,8 @@ class LocalSession:
         )
         self._dialect = dialect_of(source)
         self._constrainer = Constrainer(runtime, self._dialect)
+        if self._dialect.calls_tools:
+            self._constrainer.warm_up()
         self._info = ModelInfo(
             name=runtime.metadata("general.name") or runtime.description(),
             architecture=runtime.metadata("general.architecture") or "unknown",
@@ -141,18 +144,14 @@ class LocalSession:
         return self._counter.count(self._template.text(request.messages, tools, thinking=thinking))
 
     async def prepare(self, request: Request) -> Statistics:
-        """Read the request's prompt ahead of need, and build what constrained calls need."""
+        """Read the request's prompt ahead of need."""
         cancel = threading.Event()
 
         def run() -> Statistics:
             generation = self._generation(request, _ignore, cancel.is_set)
             self._runtime.abort_when(cancel.is_set)
-            try:
+            with suppress(DecodeAborted):
                 generation.read_prompt()
-                if self._dialect.calls_tools:
-                    self._constrainer.warm_up()
-            except DecodeAborted:
-                pass
             return generation.statistics()
 
         job = asyncio.get_running_loop().run_in_executor(self._thread, run)
@@ -164,7 +163,12 @@ class LocalSession:
     async def close(self) -> None:
         """Free the model, after what is running has ended."""
         self._closed = True
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._runtime.close)
+
+        def free() -> None:
+            self._constrainer.close()
+            self._runtime.close()
+
+        await asyncio.get_running_loop().run_in_executor(self._thread, free)
         self._thread.shutdown(wait=False)
 
     def _thinks_about(self, request: Request) -> bool:

@@ -146,6 +146,13 @@ class Runtime:
         template = _llama.llama_model_chat_template(self._model, None)
         return template.decode() if template else None
 
+    def beginning(self) -> str:
+        """Return the token that every prompt of this model begins with; nothing where none does."""
+        token = _llama.llama_vocab_bos(self._vocabulary)
+        if not _llama.llama_vocab_get_add_bos(self._vocabulary) or token == _llama.LLAMA_TOKEN_NULL:
+            return ""
+        return self.piece(token).decode(errors="replace")
+
     def vocabulary_pointer(self) -> Any:
         """Return the vocabulary, for llguidance's tokenizer."""
         return self._vocabulary

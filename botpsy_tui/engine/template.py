@@ -7,13 +7,26 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from jinja2 import TemplateError
-from jinja2.ext import loopcontrols
+from jinja2 import TemplateError, nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from botpsy_tui.engine.types import EngineError, Message, ToolSchema
+from botpsy_tui.engine.dialects import dialect_of
+from botpsy_tui.engine.types import EngineError, Message, ToolCall, ToolSchema
 
 _PROBES = ("a", "b")
+
+
+class _GenerationBlock(Extension):
+    """Lets ``{% generation %}`` blocks be: templates mark with them what a model is trained to write."""
+
+    tags = {"generation"}  # noqa: RUF012 - as jinja2 declares it
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        """Return what stands in the block."""
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
 @dataclass(frozen=True)
@@ -35,14 +48,20 @@ class ChatTemplate:
     """A GGUF's chat template.
 
     Special tokens written out in a message's text are broken up before rendering, so that
-    nobody can end a turn, or forge one, by writing ``<|im_end|>`` into a mail.
+    nobody can end a turn, or forge one, by writing ``<|im_end|>`` into a mail. Where a family's
+    templates leave calls out, or write them otherwise than its models do, its dialect writes them.
     """
 
-    def __init__(self, source: str, special_tokens: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, source: str, special_tokens: frozenset[str] = frozenset(), *, beginning: str = ""
+    ) -> None:
+        """`beginning` is the token that the model's prompts begin with, if they do."""
         self._source = source
+        self._dialect = dialect_of(source)
+        self._beginning = beginning
         self._special = sorted((t for t in special_tokens if len(t) > 2), key=len, reverse=True)
         environment: Any = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
+            trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, _GenerationBlock]
         )
         environment.filters["tojson"] = _to_json
         environment.globals["raise_exception"] = _raise
@@ -64,7 +83,7 @@ class ChatTemplate:
             "messages": [{"role": "user", "content": _PROBES[0]}],
             "tools": None,
             "add_generation_prompt": True,
-            "bos_token": "",
+            "bos_token": self._beginning,
             "eos_token": "",
         }
         try:
@@ -126,14 +145,15 @@ class ChatTemplate:
         generation: bool = True,
     ) -> str:
         try:
-            return self._template.render(
+            text = self._template.render(
                 messages=[self._as_dict(m) for m in messages],
                 tools=[declaration(t) for t in tools] or None,
                 add_generation_prompt=generation,
                 enable_thinking=thinking,
-                bos_token="",
+                bos_token=self._beginning,
                 eos_token="",
             )
+            return text if text.startswith(self._beginning) else self._beginning + text
         except (TemplateError, TypeError, ValueError) as error:
             raise EngineError(
                 f"The model's chat template can't render this conversation: {error}."
@@ -143,11 +163,15 @@ class ChatTemplate:
         message = replace(message, content=self.defuse(message.content))
         result: dict[str, Any] = {"role": message.role, "content": message.content}
         if message.reasoning:
-            result["reasoning_content"] = self.defuse(message.reasoning)
-        if message.tool_calls:
+            result["reasoning_content"] = result["thinking"] = self.defuse(message.reasoning)
+        calls = [ToolCall(call.name, self._defused(call.arguments)) for call in message.tool_calls]
+        written = self._dialect.written(calls, after=message.content) if calls else None
+        if written is not None:
+            result["content"] += written
+        elif calls:
             result["tool_calls"] = [
-                {"type": "function", "function": {"name": c.name, "arguments": self._defused(c.arguments)}}
-                for c in message.tool_calls
+                {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+                for call in calls
             ]
         return result
 

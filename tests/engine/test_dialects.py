@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from botpsy_tui.engine.dialects import Dialect, HermesDialect, PlainDialect, QwenXmlDialect, dialect_of
+from botpsy_tui.engine.dialects import (
+    Dialect,
+    HermesDialect,
+    Lfm2Dialect,
+    MiniCpm5Dialect,
+    PlainDialect,
+    QwenXmlDialect,
+    dialect_of,
+)
 from botpsy_tui.engine.types import TextDelta, ToolCall
 from tests.engine.reading import TOOLS, calls_of, read, reasoning_of, text_of
 
@@ -33,6 +41,29 @@ PIECES = {
         "</function>",
         '{"name": "book", "arguments": {"title": "a"}}',
     ],
+    "lfm2": [
+        "<|tool_call_start|>",
+        "<|tool_call_end|>",
+        "[book(",
+        "[book(title=",
+        'book(title="a")',
+        "list_all()",
+        "title=",
+        '"a"',
+        "None",
+        '{"name": "book", "arguments": {"title": "a"}}',
+    ],
+    "minicpm5": [
+        '<function name="book">',
+        '<function name="',
+        "</function>",
+        '<param name="title">',
+        '<param name="count">',
+        '<param name="',
+        "</param>",
+        "<![CDATA[",
+        "]]>",
+    ],
     "plain": ["<tool_call>", "</tool_call>"],
 }
 """What each family writes calls with: joined in any order, good calls and bad ones come out."""
@@ -60,8 +91,11 @@ WHOLE = {
     "hermes": '<tool_call>\n{"name": "book", "arguments": {"title": "x", "count": 12}}\n</tool_call>',
     "qwen3.5": "<tool_call>\n<function=book>\n<parameter=title>\nx\n</parameter>\n"
     "<parameter=count>\n12\n</parameter>\n</function>\n</tool_call>",
+    "lfm2": '<|tool_call_start|>[book(title="x", count=12)]<|tool_call_end|>',
+    "minicpm5": '<function name="book"><param name="title">x</param>'
+    '<param name="count">12</param></function>',
 }
-DIALECTS = [HermesDialect(), QwenXmlDialect()]
+DIALECTS = [HermesDialect(), QwenXmlDialect(), Lfm2Dialect(), MiniCpm5Dialect()]
 ALL = [*DIALECTS, PlainDialect()]
 
 

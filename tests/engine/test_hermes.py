@@ -4,7 +4,7 @@ import pytest
 
 from botpsy_tui.engine.dialects import HermesDialect
 from botpsy_tui.engine.types import ToolCall
-from tests.engine.reading import calls_of, read, text_of
+from tests.engine.reading import TOOLS, calls_of, read, text_of
 
 CALL = '{"name": "book", "arguments": {"title": "x"}}'
 
@@ -60,10 +60,10 @@ def test_a_call_is_read(written: str, title: str) -> None:
 
 
 def test_several_calls_in_one_tag_each_come_as_they_are_complete() -> None:
-    parser = HermesDialect().parser([])
-    assert not calls_of(parser.feed(CALL)), "no tool is declared"
-    events, _ = read(HermesDialect(), [f"<tool_call>\n{CALL}\n{CALL}, {CALL}\n</tool_call>"])
-    assert len(calls_of(events)) == 3
+    parser = HermesDialect().parser(TOOLS)
+    assert len(calls_of(parser.feed(f"<tool_call>\n{CALL}\n"))) == 1
+    assert len(calls_of(parser.feed(f"{CALL}, {CALL}"))) == 2
+    assert parser.finish() == ([], "")
 
 
 @pytest.mark.parametrize(

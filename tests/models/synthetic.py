@@ -102,11 +102,15 @@ def write_model(
     template: str = QWEN_XML_TEMPLATE,
     seed: int = 0,
     sampling: Mapping[str, float] | None = None,
+    begins_prompts: bool = False,
 ) -> Path:
-    """Write a model of that kind to `path`; return it. `sampling` are its ``general.sampling`` keys."""
+    """Write a model of that kind to `path`; return it. `sampling` are its ``general.sampling`` keys.
+
+    With `begins_prompts`, its prompts begin with ``<|endoftext|>``, as some families' do.
+    """
     file = gguf.GGUFWriter(path, _ARCHITECTURE[kind])
     _header(file, kind)
-    size = _vocabulary(file)
+    size = _vocabulary(file, begins_prompts=begins_prompts)
     file.add_chat_template(template)
     for key, value in (sampling or {}).items():
         add = file.add_int32 if isinstance(value, int) else file.add_float32
@@ -157,7 +161,7 @@ def _header(file: gguf.GGUFWriter, kind: Kind) -> None:
         file.add_uint32("qwen35.full_attention_interval", 4)
 
 
-def _vocabulary(file: gguf.GGUFWriter) -> int:
+def _vocabulary(file: gguf.GGUFWriter, *, begins_prompts: bool) -> int:
     """Write a token for each byte, and the special ones; return how many there are."""
     tokens = [_printable(byte) for byte in range(256)]
     types = [gguf.TokenType.NORMAL] * 256
@@ -174,7 +178,8 @@ def _vocabulary(file: gguf.GGUFWriter) -> int:
     file.add_token_merges(["t h"])
     file.add_eos_token_id(first + SPECIAL.index("<|im_end|>"))
     file.add_pad_token_id(first)
-    file.add_add_bos_token(False)
+    file.add_add_bos_token(begins_prompts)
+    file.add_bos_token_id(first)
     return len(tokens)
 
 

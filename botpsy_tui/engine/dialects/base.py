@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from botpsy_tui.engine.dialects.stream import THINK_CLOSE, Opening, Reading, StreamParser
-from botpsy_tui.engine.grammar import Grammar, Words
-from botpsy_tui.engine.types import ToolSchema
+from botpsy_tui.engine.dialects.stream import THINK_CLOSE, Reading, StreamParser
+from botpsy_tui.engine.grammar import Grammar
+from botpsy_tui.engine.types import ToolCall, ToolSchema
 
 
 class Dialect(ABC):
@@ -30,13 +30,30 @@ class Dialect(ABC):
     Looked at where an answer begins: the token is not decoded yet and is replaced for nothing.
     """
 
+    name_end: ClassVar[str] = ""
+    """What stands after a tool's name in a call."""
+    joint: ClassVar[str] = ""
+    """What stands between two calls of one opening, where a call may be followed by another."""
+
     @abstractmethod
     def parser(self, tools: Sequence[ToolSchema], *, in_reasoning: bool = False) -> StreamParser:
         """Return a new parser for one turn of the model."""
 
     @abstractmethod
-    def grammar(self, opening: Opening, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
-        """Return the grammar (Lark, as llguidance reads it) of what follows an opening."""
+    def lead(self, opener: str) -> str:
+        """Return what stands between an opener, or a `joint`, and the tool's name."""
+
+    @abstractmethod
+    def arguments(self, opener: str, tool: ToolSchema, grammar: Grammar) -> str:
+        """Return, as Lark, what follows `name_end`: the arguments, and the call's end or a `joint`.
+
+        Written as the family's own template writes it, so that the next prompt, in which the call
+        is history, goes on from the very tokens that were generated.
+        """
+
+    def written(self, calls: Sequence[ToolCall], *, after: str) -> str | None:
+        """Return calls as text that follows `after`, where the template can't be trusted with them."""
+        return None
 
 
 class PlainParser(StreamParser):
@@ -57,6 +74,10 @@ class PlainDialect(Dialect):
         """Return a parser that finds no calls."""
         return PlainParser((), in_reasoning=in_reasoning)
 
-    def grammar(self, opening: Opening, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
+    def lead(self, opener: str) -> str:
+        """Never called: there are no openers."""
+        raise NotImplementedError
+
+    def arguments(self, opener: str, tool: ToolSchema, grammar: Grammar) -> str:
         """Never called: there are no openers."""
         raise NotImplementedError

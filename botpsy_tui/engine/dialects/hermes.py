@@ -6,14 +6,15 @@ from typing import ClassVar
 
 from botpsy_tui.engine.dialects.base import Dialect
 from botpsy_tui.engine.dialects.json_calls import read_json_call
-from botpsy_tui.engine.dialects.stream import Opening, Reading, StreamParser
-from botpsy_tui.engine.grammar import Grammar, Words, literal
+from botpsy_tui.engine.dialects.stream import Reading, StreamParser
+from botpsy_tui.engine.grammar import Grammar, comma_list, literal
 from botpsy_tui.engine.types import ToolSchema
 
 _TAG = "<tool_call>"
 _FENCE = "```json"
 _DECLARATIONS = "<tools>"  # a small model's slip: the tag that the declarations stand in
 _CLOSERS = {_TAG: "</tool_call>", _FENCE: "```", _DECLARATIONS: "</tools>"}
+_OBJECTS_END = "}}\n"
 
 
 class HermesParser(StreamParser):
@@ -34,6 +35,7 @@ class HermesDialect(Dialect):
 
     name = "hermes"
     opener = _TAG
+    name_end = '", "arguments":'
     decides_first = True
     slips: ClassVar[Mapping[str, str]] = {"{": _TAG}
 
@@ -41,34 +43,15 @@ class HermesDialect(Dialect):
         """Return a new parser for one turn of the model."""
         return HermesParser(tools, in_reasoning=in_reasoning)
 
-    def grammar(self, opening: Opening, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
-        """Hold the rest of the call to one declared tool, as the template itself writes it."""
-        names = grammar.callable_tools(tools, words)
-        for i, tool in enumerate(names):
-            body = self._arguments(tool, words, grammar)
-            head = literal(json.dumps(tool.name) + ', "arguments": {')
-            grammar.rule(f"call{i}", " ".join([head, body, literal("}}")]))
-        choice = " | ".join(f"call{i}" for i in range(len(names)))
-        closer = grammar.marker(_CLOSERS[opening.opener])
-        head = literal(("" if opening.overhang else "\n") + '{"name": ')
-        grammar.rule("start", " ".join([head, f"({choice})", literal("\n"), closer]))
-        return grammar.text()
+    def lead(self, opener: str) -> str:
+        """Return the object's beginning, on a line of its own."""
+        return '\n{"name": "'
 
-    def _arguments(self, tool: ToolSchema, words: Words, grammar: Grammar) -> str:
-        required, optional = grammar.properties(tool, words)
-        pairs, extras = (
-            [
-                literal(json.dumps(name) + ": ") + " " + grammar.json_value(schema, words)
-                for name, schema in part
-            ]
-            for part in (required, optional)
+    def arguments(self, opener: str, tool: ToolSchema, grammar: Grammar) -> str:
+        """Hold the arguments to one JSON object, and end the tag or the fence."""
+        required, optional = (
+            [f"{literal(json.dumps(p.name) + ': ')} {grammar.json_value(p.schema)}" for p in part]
+            for part in grammar.properties(tool)
         )
-        comma = literal(", ")
-        if pairs:
-            tail = " ".join(f"({comma} {extra})?" for extra in extras)
-            return f" {comma} ".join(pairs) + f" {tail}"
-        starts = [
-            " ".join([extra, *(f"({comma} {later})?" for later in extras[i + 1 :])])
-            for i, extra in enumerate(extras)
-        ]
-        return f"({' | '.join(starts)})?" if starts else ""
+        pairs = comma_list(required, optional)
+        return f"{literal(' {')} {pairs} {literal(_OBJECTS_END)} {grammar.marker(_CLOSERS[opener])}"

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 from botpsy_tui.engine.dialects.base import Dialect
 from botpsy_tui.engine.dialects.json_calls import read_json_call
 from botpsy_tui.engine.dialects.literals import skip_blanks
-from botpsy_tui.engine.dialects.stream import Opening, Reading, StreamParser
+from botpsy_tui.engine.dialects.stream import Reading, StreamParser, comes_next
 from botpsy_tui.engine.dialects.values import typed
-from botpsy_tui.engine.grammar import Grammar, Words, literal
+from botpsy_tui.engine.grammar import Grammar, Property, literal
 from botpsy_tui.engine.schemas import Schema
 from botpsy_tui.engine.types import ToolCall, ToolSchema
 
@@ -52,7 +52,7 @@ class QwenXmlParser(StreamParser):
             return self._function(text, at + len(_BARE), ended=ended)
         if self._goes_on and rest.startswith(_END):
             return Reading(length=at + len(_END))
-        if _goes_on_with(rest, (_BARE, _END) if self._goes_on else (_BARE,)) is None:
+        if comes_next(rest, (_BARE, _END) if self._goes_on else (_BARE,)) is None:
             return Reading(length=len(text)) if ended and self._goes_on else None
         return Reading()
 
@@ -80,7 +80,7 @@ class QwenXmlParser(StreamParser):
                 return Reading((ToolCall(name, arguments),), at + len(_FUNCTION_END), goes_on=True)
             elif rest.startswith(_END):
                 return Reading((ToolCall(name, arguments),), at, goes_on=True)
-            elif _goes_on_with(rest, _STRUCTURE) is None:
+            elif comes_next(rest, _STRUCTURE) is None:
                 return None
             else:
                 return self._given_up(text, at)
@@ -97,15 +97,15 @@ class QwenXmlParser(StreamParser):
             rest = text[found.end() :]
             match tag:
                 case "</parameter>":
-                    ends = _goes_on_with(rest.lstrip(), _STRUCTURE)
+                    ends = comes_next(rest.lstrip(), _STRUCTURE)
                 case "</function>":
-                    ends = _goes_on_with(rest.lstrip(), (_END, _TAG, _BARE)) or (ended and not rest.strip())
+                    ends = comes_next(rest.lstrip(), (_END, _TAG, _BARE)) or (ended and not rest.strip())
                 case "<parameter=":
                     ends = _is_named(rest, properties)
                 case "<function=":
                     ends = _is_named(rest, self._tools)
                 case _:
-                    ends = _goes_on_with(rest.lstrip(), (_BARE,))
+                    ends = comes_next(rest.lstrip(), (_BARE,))
             if ends is None:
                 return None
             if ends:
@@ -127,41 +127,31 @@ class QwenXmlDialect(Dialect):
 
     name = "qwen3.5"
     opener = _TAG
+    name_end = ">\n"
 
     def parser(self, tools: Sequence[ToolSchema], *, in_reasoning: bool = False) -> StreamParser:
         """Return a new parser for one turn of the model."""
         return QwenXmlParser(tools, in_reasoning=in_reasoning)
 
-    def grammar(self, opening: Opening, tools: Sequence[ToolSchema], words: Words, grammar: Grammar) -> str:
-        """Hold the rest of the call to one declared tool, as the template itself writes it."""
-        allowed = grammar.callable_tools(tools, words)
-        for i, tool in enumerate(allowed):
-            required, optional = grammar.properties(tool, words)
-            parameters = [self._parameter(name, schema, words, grammar) for name, schema in required]
-            parameters += [f"({self._parameter(name, schema, words, grammar)})?" for name, schema in optional]
-            grammar.rule(f"call{i}", " ".join([literal(tool.name + ">\n"), *parameters]))
-        choice = " | ".join(f"call{i}" for i in range(len(allowed)))
-        if opening.opener == _BARE:
-            grammar.rule("start", f"({choice}) " + literal("</function>"))
-        else:
-            end = literal("</function>\n") + " " + grammar.marker("</tool_call>")
-            grammar.rule(
-                "start", " ".join([literal(("" if opening.overhang else "\n") + _BARE), f"({choice})", end])
-            )
-        return grammar.text()
+    def lead(self, opener: str) -> str:
+        """Return the function's beginning, on a line of its own within a tag."""
+        return "" if opener == _BARE else f"\n{_BARE}"
 
-    def _parameter(self, name: str, schema: dict[str, Any], words: Words, grammar: Grammar) -> str:
-        value = grammar.bare_value(schema, words, "\n</parameter>\n")
-        return literal(f"<parameter={name}>\n") + " " + value
+    def arguments(self, opener: str, tool: ToolSchema, grammar: Grammar) -> str:
+        """Hold each argument to its parameter's block, and end the function and the tag."""
+        required, optional = (
+            [self._parameter(p, grammar) for p in part] for part in grammar.properties(tool)
+        )
+        parameters = " ".join([*required, *(f"({parameter})?" for parameter in optional)])
+        if opener == _BARE:
+            return f"{parameters} {literal(_FUNCTION_END)}"
+        return " ".join([parameters, literal(f"{_FUNCTION_END}\n"), grammar.marker(_END)])
 
-
-def _goes_on_with(rest: str, tags: tuple[str, ...]) -> bool | None:
-    """Say whether one of `tags` comes next; None where that can't be told yet."""
-    if rest.startswith(tags):
-        return True
-    return None if any(tag.startswith(rest) for tag in tags) else False
+    def _parameter(self, p: Property, grammar: Grammar) -> str:
+        value = grammar.bare_value(p.schema, f"\n{_VALUE_END}\n", without=r"<\/parameter>")
+        return " ".join([literal(f"{_PARAMETER}{p.name}>\n"), value])
 
 
 def _is_named(rest: str, names: Collection[str]) -> bool | None:
     """Say whether one of `names` and a ``>`` come next; None where that can't be told yet."""
-    return _goes_on_with(rest, tuple(f"{name}>" for name in names))
+    return comes_next(rest, tuple(f"{name}>" for name in names))

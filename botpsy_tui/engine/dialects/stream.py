@@ -130,10 +130,10 @@ class StreamParser(ABC):
                 return events
 
     def _read_reasoning(self, events: list[Parsed], *, ended: bool) -> bool:
-        stops = (THINK_CLOSE, THINK_OPEN, *(self._all_openers() if self.calls_end_reasoning else ()))
+        stops = (THINK_CLOSE, THINK_OPEN, *(self.all_openers() if self.calls_end_reasoning else ()))
         at, marker = _first(self._buffer, stops)
         if marker is None:
-            held = 0 if ended else _held_back(self._buffer, stops)
+            held = self._held_back(stops, ended=ended)
             clear = self._buffer[: len(self._buffer) - held].rstrip()
             self._reason(events, clear)
             self._buffer = "" if ended else self._buffer[len(clear) :]
@@ -147,13 +147,10 @@ class StreamParser(ABC):
 
     def _read_text(self, events: list[Parsed], *, ended: bool) -> bool:
         dropped = (THINK_CLOSE, *self.strays) if self._tools else (THINK_CLOSE,)
-        markers = (THINK_OPEN, *self._all_openers(), *dropped)
+        markers = (THINK_OPEN, *self.all_openers(), *dropped)
         at, marker = _first(self._buffer, markers)
         if marker is None:
-            held = _held_back(self._buffer, markers)
-            fragment = self._buffer[len(self._buffer) - held :]
-            if ended and not (fragment.startswith("<") and held >= _SHORTEST_FRAGMENT):
-                held = 0
+            held = self._held_back(markers, ended=ended)
             self._say(events, self._buffer[: len(self._buffer) - held])
             self._buffer = self._buffer[len(self._buffer) - held :]
             return False
@@ -191,16 +188,30 @@ class StreamParser(ABC):
         if closer is not None:
             self._buffer = rest[len(closer) :]
             return True
-        openers = (THINK_OPEN, *self._all_openers())
-        if any(marker.startswith(rest) for marker in (*openers, *self.closers)) and not ended:
+        openers = (THINK_OPEN, *self.all_openers())
+        if not ended and any(marker.startswith(rest) for marker in (*openers, *self.closers)):
             return False
-        if not rest or rest.startswith(openers):
+        if rest.startswith(openers):
             self._buffer = rest
+        elif any(closer.startswith(rest) for closer in self.closers):
+            self._buffer = ""
         self._after_call = False
         return True
 
-    def _all_openers(self) -> tuple[str, ...]:
+    def all_openers(self) -> tuple[str, ...]:
+        """Return what a call begins with, where there are tools to call."""
         return self.openers if self._tools else ()
+
+    def _held_back(self, markers: Sequence[str], *, ended: bool) -> int:
+        """Return how much of the buffer's end may be the beginning of a marker."""
+        text = self._buffer
+        longest = max(map(len, markers), default=0)
+        for length in range(min(longest - 1, len(text)), 0, -1):
+            fragment = text[-length:]
+            if any(marker.startswith(fragment) for marker in markers):
+                is_tag = fragment.startswith("<") and length >= _SHORTEST_FRAGMENT
+                return length if is_tag or not ended else 0
+        return 0
 
     def _say(self, events: list[Parsed], text: str) -> None:
         if not self._said_something:
@@ -217,15 +228,13 @@ class StreamParser(ABC):
             events.append(ReasoningDelta(text))
 
 
+def comes_next(rest: str, tags: tuple[str, ...]) -> bool | None:
+    """Say whether `rest` begins with one of `tags`; None where more text is needed to tell."""
+    if rest.startswith(tags):
+        return True
+    return None if any(tag.startswith(rest) for tag in tags) else False
+
+
 def _first(text: str, markers: Sequence[str]) -> tuple[int, str | None]:
     found = [(at, marker) for marker in markers if (at := text.find(marker)) >= 0]
     return min(found) if found else (len(text), None)
-
-
-def _held_back(text: str, markers: Sequence[str]) -> int:
-    """Return how much of the end of `text` may be the beginning of a marker."""
-    longest = max(map(len, markers), default=0)
-    for length in range(min(longest - 1, len(text)), 0, -1):
-        if any(marker.startswith(text[-length:]) for marker in markers):
-            return length
-    return 0
