@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from botpsy_tui.agent.assistant import Assistant
+from botpsy_tui.agent.waiting import WaitingCalls
 from botpsy_tui.approval import Approver
 from botpsy_tui.config import (
     AccountSettings,
@@ -125,6 +127,26 @@ class Application:
             thinking=engine.thinking,
             reasoning_tokens=engine.reasoning_tokens,
             policy_path=policy_path(),
+            hold=self._hold,
+        )
+
+    @property
+    def _hold(self) -> timedelta:
+        return timedelta(seconds=self.settings.approvals.outbox_seconds)
+
+    @cached_property
+    def waiting(self) -> WaitingCalls:
+        """The calls that wait: in the outbox, or for a decision."""
+        return self.waiting_calls()
+
+    def waiting_calls(self, hold: timedelta | None = None) -> WaitingCalls:
+        """Return what decides on calls that wait; `hold`: how long one is held, else as the settings say."""
+        return WaitingCalls(
+            tools=self.tools,
+            journal=self.journal,
+            clock=self.clock,
+            policy_path=policy_path(),
+            hold=self._hold if hold is None else hold,
         )
 
     async def interrupted_calls(self) -> list[str]:
@@ -136,7 +158,8 @@ class Application:
         ]
 
     async def close(self) -> None:
-        """Close plugins and journal."""
+        """Close plugins and journal, once what has begun to leave the outbox is gone."""
+        await self.waiting.close()
         for plugin in self.plugins:
             await plugin.close()
         self.journal.close()

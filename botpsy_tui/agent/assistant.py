@@ -5,10 +5,11 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from botpsy_tui.agent.calls import Call, CallRunner, CallVerdict
+from botpsy_tui.agent.calls import HOLD, Call, CallRunner, CallVerdict
 from botpsy_tui.agent.events import CallInvalid, ContextTrimmed, Event, StepFinished, TurnEnd, TurnFinished
 from botpsy_tui.agent.prompt import SYSTEM_PROMPT, schema_of, stamped
 from botpsy_tui.agent.window import ConversationWindow
@@ -54,9 +55,13 @@ class Assistant:
         thinking: Thinking = "auto",
         reasoning_tokens: int = 512,
         policy_path: Path | None = None,
+        hold: timedelta = HOLD,
         resumed: PastConversation | None = None,
     ) -> None:
-        """Begin a conversation, or go on with `resumed`: with its words, its ids, and its taint."""
+        """Begin a conversation, or go on with `resumed`: with its words, its ids, and its taint.
+
+        `hold`: how long an approved call waits in the outbox, where it is one that is held.
+        """
         self._session = session
         self._judge = Judge(policy_path, journal.uses, clock)
         tools = self._judge.shown_to_model(tools)
@@ -79,7 +84,7 @@ class Assistant:
         self._untold: ContextTrimmed | None = None
         self._conversation = resumed.number if resumed else None
         self._window.messages += _messages_of(resumed) if resumed else []
-        self._calls = CallRunner({tool.name: tool for tool in tools}, approver, self._judge, journal)
+        self._calls = CallRunner({tool.name: tool for tool in tools}, approver, self._judge, journal, hold)
         self._stopping = asyncio.Event()
 
     @property

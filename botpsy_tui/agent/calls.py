@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from typing import Any
 from uuid import uuid4
@@ -14,6 +14,7 @@ from botpsy_tui.agent.events import (
     CallDecided,
     CallFailed,
     CallFinished,
+    CallHeld,
     CallInvalid,
     CallProposed,
     CallStarted,
@@ -37,6 +38,9 @@ from botpsy_tui.engine.types import ToolCall
 from botpsy_tui.journal import CallRequest, CallState, Journal
 from botpsy_tui.plugin import Context, Proposal, Risk, Tool, ToolError
 
+HOLD = timedelta(seconds=30)
+"""How long an approved call waits in the outbox, unless the settings say otherwise."""
+
 
 class CallVerdict(Enum):
     """How a call ended, for the turn."""
@@ -53,6 +57,10 @@ class Call:
     call_id: str
     written: ToolCall
     conversation: int
+    number: int = 0
+    """Its number in the journal, once it is proposed."""
+    waits: bool = False
+    """True where it has waited for a decision before: it goes on waiting where it gets none."""
     answer: str = ""
     verdict: CallVerdict = CallVerdict.ANSWERED
     edits: list[str] = field(default_factory=list[str])
@@ -61,7 +69,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class _Proposed:
+class Proposed:
     """A proposal, and what it can be made again from."""
 
     proposal: Proposal
@@ -77,12 +85,19 @@ class CallRunner:
     """Runs calls: nothing is committed but what was approved, once, as it was shown."""
 
     def __init__(
-        self, tools: Mapping[str, Tool[Any]], approver: Approver, judge: Judge, journal: Journal
+        self,
+        tools: Mapping[str, Tool[Any]],
+        approver: Approver,
+        judge: Judge,
+        journal: Journal,
+        hold: timedelta = HOLD,
     ) -> None:
+        """`hold`: how long an approved call waits in the outbox, where it is one that is held."""
         self._tools = tools
         self._approver = approver
         self._judge = judge
         self._journal = journal
+        self._hold = hold
         self._gate = ApprovalGate()
 
     async def run(self, call: Call, context: Context, stopping: asyncio.Event) -> AsyncGenerator[Event, None]:
@@ -100,14 +115,31 @@ class CallRunner:
         except NotPointedAt as problem:
             yield self._invalid(call, str(problem))
             return
-        proposed = await self._propose(tool, arguments, context)
+        proposed = await self.propose(tool, arguments, context)
         if isinstance(proposed, str):
             yield self._invalid(call, proposed)
             return
         self._judge.count(proposed.proposal)
-        row = await self._record(call, proposed, context)
-        yield CallProposed(call.call_id, proposed.proposal, schema)
-        problem, because, asked = "", "", False
+        call.number = await self._record(call, proposed, context)
+        yield CallProposed(call.call_id, proposed.proposal, schema, call.number)
+        async for event in self.decide(call, tool, proposed, context, stopping):
+            yield event
+
+    async def decide(
+        self,
+        call: Call,
+        tool: Tool[Any],
+        proposed: Proposed,
+        context: Context,
+        stopping: asyncio.Event,
+        because: str = "",
+    ) -> AsyncGenerator[Event, None]:
+        """Have a call that is on record decided on, and do what was decided.
+
+        `because`: why it is asked whatever the rules allow.
+        """
+        schema = tool.arguments.model_json_schema()
+        problem, asked = "", bool(because)
         while True:
             judgement = await self._judge.judge(proposed.proposal)
             decision = _ruled(judgement, proposed.proposal, asked=asked)
@@ -118,7 +150,7 @@ class CallRunner:
             yield CallDecided(call.call_id, decision)
             problem = because = ""
             if isinstance(decision, Edit):
-                other = await self._propose(tool, decision.arguments, context)
+                other = await self.propose(tool, decision.arguments, context)
                 if isinstance(other, str):
                     problem = other
                     continue
@@ -126,28 +158,40 @@ class CallRunner:
             elif isinstance(decision, Approve) and not decision.rule:
                 other = await self._as_it_is_now(tool, proposed, decision, context)
                 if isinstance(other, str):
-                    await self._give_up(call, row, other)
+                    await self._give_up(call, other)
                     yield CallFailed(call.call_id, other)
                     return
                 if other is proposed:
                     break
-                because = _change(proposed.proposal, other.proposal)
+                because = change(proposed.proposal, other.proposal)
             else:
                 break
-            await self._journal.record(row, CallState.REPLACED, {"arguments": dict(other.arguments)})
             proposed = other
-            row = await self._record(call, proposed, context)
-            yield CallProposed(call.call_id, proposed.proposal, schema)
+            await self.replace(call, proposed, context)
+            yield CallProposed(call.call_id, proposed.proposal, schema, call.number)
         if not isinstance(decision, Approve):
-            await self._reject(call, row, decision)
+            await self._reject(call, decision)
             return
-        async for event in self._commit(call, row, decision, proposed.proposal, tool, context):
+        async for event in self._commit(call, decision, proposed.proposal, tool, context):
             yield event
 
-    async def _record(self, call: Call, proposed: _Proposed, context: Context) -> int:
+    async def replace(self, call: Call, proposed: Proposed, context: Context) -> None:
+        """Put another proposal in a call's place: after an edit, or because something has changed."""
+        call.number = await self._record(call, proposed, context, replaces=call.number)
+
+    async def _record(
+        self, call: Call, proposed: Proposed, context: Context, *, replaces: int | None = None
+    ) -> int:
         """Keep a proposal with all that it can be made again from; return its number."""
         request = CallRequest(proposed.arguments, context.words, context.call_key, proposed.moment)
-        return await self._journal.propose(call.conversation, call.call_id, proposed.proposal, request)
+        return await self._journal.propose(
+            call.conversation,
+            call.call_id,
+            proposed.proposal,
+            request,
+            replaces=replaces,
+            waits=call.waits,
+        )
 
     async def _ask(
         self,
@@ -174,8 +218,8 @@ class CallRunner:
             waiting.cancel()
 
     async def _as_it_is_now(
-        self, tool: Tool[Any], approved: "_Proposed", approval: Approve, context: Context
-    ) -> "_Proposed | str":
+        self, tool: Tool[Any], approved: "Proposed", approval: Approve, context: Context
+    ) -> "Proposed | str":
         """Return what was approved where it is still what would be done; else what would be done now.
 
         The world and the rules may have changed while the person was thinking. What only reads is
@@ -187,21 +231,21 @@ class CallRunner:
         if proposal.risk is Risk.READ or approval.digest != proposal.digest:
             return approved
         moment = approved.moment
-        now = await self._propose(tool, approved.arguments, replace(context, clock=lambda: moment))
+        now = await self.propose(tool, approved.arguments, replace(context, clock=lambda: moment))
         return now if isinstance(now, str) or now.proposal.digest != proposal.digest else approved
 
-    async def _give_up(self, call: Call, row: int, problem: str) -> None:
-        await self._journal.record(row, CallState.REJECTED, {"reason": problem})
+    async def _give_up(self, call: Call, problem: str) -> None:
+        await self._journal.record(call.number, CallState.REJECTED, {"reason": problem})
         call.answer = f"Not run: {problem}"
 
-    async def _reject(self, call: Call, row: int, decision: Reject | Stop) -> None:
-        if call.verdict is CallVerdict.REFUSED:
-            await self._journal.record(row, CallState.PENDING, {"taint": self._judge.sources})
+    async def _reject(self, call: Call, decision: Reject | Stop) -> None:
+        if call.verdict is CallVerdict.REFUSED or (call.waits and isinstance(decision, Stop)):
+            await self._leave_pending(call)
             call.answer = "Not run: nobody could be asked. It is kept for the person to decide on later."
             return
         reason = decision.reason if isinstance(decision, Reject) else ""
         rule = decision.rule if isinstance(decision, Reject) else ""
-        await self._journal.record(row, CallState.REJECTED, {"reason": reason, "rule": rule})
+        await self._journal.record(call.number, CallState.REJECTED, {"reason": reason, "rule": rule})
         if rule:
             call.answer = f"Not run: a rule of the person forbids it. {reason}"
         elif isinstance(decision, Stop):
@@ -214,10 +258,14 @@ class CallRunner:
                 else ("Not run: the person said no.")
             )
 
+    async def _leave_pending(self, call: Call) -> None:
+        """See to it that a call waits for a decision, where it does not already."""
+        if (await self._journal.call(call.number)).state is CallState.PROPOSED:
+            await self._journal.record(call.number, CallState.PENDING, {"taint": self._judge.sources})
+
     async def _commit(
         self,
         call: Call,
-        row: int,
         approval: Approve,
         proposal: Proposal,
         tool: Tool[Any],
@@ -226,21 +274,38 @@ class CallRunner:
         try:
             self._gate.spend(call.call_id, approval, proposal)
         except ApprovalMismatch as error:
-            await self._give_up(call, row, str(error))
+            await self._give_up(call, str(error))
             yield CallFailed(call.call_id, str(error))
             return
         approved = {"by": approval.by, "rule": approval.rule, "digest": approval.digest}
-        await self._journal.record(row, CallState.APPROVED, {**approved, "taint": self._judge.sources})
+        await self._journal.record(
+            call.number, CallState.APPROVED, {**approved, "taint": self._judge.sources}
+        )
         self._judge.count_done(proposal)
-        await self._journal.record(row, CallState.STARTED)
+        if proposal.held and self._hold:
+            until = datetime.now(UTC) + self._hold
+            await self._journal.record(call.number, CallState.HELD, {"until": until.isoformat()})
+            call.answer = (
+                f"Approved. It waits in the outbox for {self._hold.total_seconds():.0f} seconds, and leaves "
+                "then unless the person takes it back. It has not been sent yet."
+            )
+            yield CallHeld(call.call_id, call.number, until)
+            return
+        async for event in self.do(call, tool, proposal, context):
+            yield event
+
+    async def do(
+        self, call: Call, tool: Tool[Any], proposal: Proposal, context: Context
+    ) -> AsyncGenerator[Event, None]:
+        """Do a call that is approved and on record as that."""
+        await self._journal.record(call.number, CallState.STARTED)
         yield CallStarted(call.call_id)
         try:
             outcome = await tool.commit(proposal, context)
         except ToolError as error:
             self._judge.taint(error.sources)
-            await self._journal.record(
-                row, CallState.UNKNOWN if error.unknown else CallState.FAILED, {"problem": str(error)}
-            )
+            state = CallState.UNKNOWN if error.unknown else CallState.FAILED
+            await self._journal.record(call.number, state, {"problem": str(error)})
             call.answer = f"Failed: {error}"
             yield CallFailed(call.call_id, str(error), error.unknown)
             return
@@ -248,20 +313,20 @@ class CallRunner:
             problem = (
                 f"{tool.name} broke ({type(error).__name__}: {error}); it is not known whether it was done."
             )
-            await self._journal.record(row, CallState.UNKNOWN, {"problem": problem})
+            await self._journal.record(call.number, CallState.UNKNOWN, {"problem": problem})
             call.answer = f"Failed: {problem}"
             yield CallFailed(call.call_id, problem, unknown=True)
             return
         self._judge.taint(outcome.sources)
-        await self._journal.finish(row, outcome)
+        await self._journal.finish(call.number, outcome)
         edits = "".join(f" (The person changed {edit}.)" for edit in call.edits if edit)
         call.answer = outcome.text + edits
         call.complete = outcome.complete
         yield CallFinished(call.call_id, outcome)
 
-    async def _propose(
+    async def propose(
         self, tool: Tool[Any], arguments: Mapping[str, Any], context: Context
-    ) -> "_Proposed | str":
+    ) -> "Proposed | str":
         """Return the tool's proposal, or what is wrong with the arguments.
 
         The clock stands still meanwhile: the same arguments proposed again for that moment are the same.
@@ -286,7 +351,7 @@ class CallRunner:
                 f"{tool.name} wanted more than it declares ({proposal.risk.value}, and at worst "
                 f"{tool.highest_risk.value}): it is not run."
             )
-        return _Proposed(proposal, dict(arguments), moment)
+        return Proposed(proposal, dict(arguments), moment)
 
     def _invalid(self, call: Call, problem: str) -> CallInvalid:
         call.answer = f"Error: {problem}"
@@ -303,7 +368,7 @@ def _ruled(judgement: Judgement, proposal: Proposal, *, asked: bool) -> Decision
     return None
 
 
-def _change(before: Proposal, after: Proposal) -> str:
+def change(before: Proposal, after: Proposal) -> str:
     """Say what the preview shows otherwise than it did."""
     old = {line.label: line.value for line in before.preview.lines}
     new = {line.label: line.value for line in after.preview.lines}

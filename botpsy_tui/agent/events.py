@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from botpsy_tui.approval import Decision
@@ -28,6 +29,8 @@ class CallProposed:
     call_id: str
     proposal: Proposal
     schema: Mapping[str, Any]
+    number: int = 0
+    """The call's number in the journal."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,17 @@ class CallDecided:
 
     call_id: str
     decision: Decision
+
+
+@dataclass(frozen=True)
+class CallHeld:
+    """An approved call waits in the outbox; until then it can be taken back."""
+
+    call_id: str
+    number: int
+    """The call's number in the journal."""
+    until: datetime
+    """In UTC."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +117,7 @@ Event = (
     | CallInvalid
     | CallProposed
     | CallDecided
+    | CallHeld
     | CallStarted
     | CallFinished
     | CallFailed

@@ -61,9 +61,11 @@ def _text_of(words: list[str] | None) -> str:
 
 
 async def _ask(text: str, model: str | None, as_json: bool, approve: Approvable | None) -> Exit:
+    from botpsy_tui.agent.waiting import Nobody
     from botpsy_tui.application import Application
-    from botpsy_tui.cli.deciding import NobodyApprover, ReadsApproved, TerminalApprover
+    from botpsy_tui.cli.deciding import ReadsApproved, TerminalApprover
     from botpsy_tui.cli.model import ensure_model
+    from botpsy_tui.cli.outbox import see_off
     from botpsy_tui.cli.reporting import JsonReporter, TextReporter
     from botpsy_tui.config import SettingsProblem
     from botpsy_tui.engine.types import EngineError
@@ -79,7 +81,7 @@ async def _ask(text: str, model: str | None, as_json: bool, approve: Approvable 
         application.model = ensure_model(model, interactive=in_terminal)
     for notice in [*application.notices, *await application.interrupted_calls()]:
         say(f"botpsy: {notice}", err=True)
-    approver = TerminalApprover() if in_terminal else NobodyApprover()
+    approver = TerminalApprover() if in_terminal else Nobody()
     if approve == "read":
         approver = ReadsApproved(approver)
     reporter = JsonReporter() if as_json else TextReporter(with_calls=in_terminal)
@@ -87,7 +89,8 @@ async def _ask(text: str, model: str | None, as_json: bool, approve: Approvable 
         session = await application.load_session()
         try:
             assistant = application.new_assistant(session, approver)
-            return await _answer(assistant.turn(text), reporter)
+            code = await answer(assistant.turn(text), reporter)
+            return await see_off(application.waiting, code, in_terminal=in_terminal)
         finally:
             await session.close()
     except (EngineError, ModelProblem) as error:
@@ -96,7 +99,8 @@ async def _ask(text: str, model: str | None, as_json: bool, approve: Approvable 
         await application.close()
 
 
-async def _answer(events: "AsyncGenerator[Event, None]", reporter: "Reporter") -> Exit:
+async def answer(events: "AsyncGenerator[Event, None]", reporter: "Reporter") -> Exit:
+    """Report the events of a turn as they come; return the exit code that it ends with."""
     from botpsy_tui.agent.events import CallFailed, TurnFinished
 
     failed = False

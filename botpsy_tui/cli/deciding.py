@@ -6,21 +6,12 @@ import termios
 from collections.abc import Mapping
 from typing import Any
 
-from botpsy_tui.agent.calls import NobodyToAsk
 from botpsy_tui.approval import Approve, Approver, Decision, Edit, Question, Reject, Stop
 from botpsy_tui.cli.output import say, say_badge, say_row, show_prompt
 from botpsy_tui.plugin import Proposal, Risk, for_display_line
 
 _KEYS = "[y]es, once · [e]dit · [n]o · [d]etails · [s]top: "
 _RISK_COLOUR = {Risk.READ: "green", Risk.WRITE: "yellow", Risk.SEND: "magenta", Risk.DESTRUCTIVE: "red"}
-
-
-class NobodyApprover:
-    """Nobody is there to be asked: nothing runs."""
-
-    async def decide(self, question: Question) -> Decision:
-        """Refuse."""
-        raise NobodyToAsk
 
 
 class ReadsApproved:

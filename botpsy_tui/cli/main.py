@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from botpsy_tui import __version__
-from botpsy_tui.cli import account, model, plugin, policy
+from botpsy_tui.cli import account, model, outbox, pending, plugin, policy
 from botpsy_tui.cli.ask import ask
 from botpsy_tui.cli.exits import Exit, stop
 from botpsy_tui.cli.export_training import export_training
@@ -28,6 +28,8 @@ app.add_typer(model.app, name="model")
 app.add_typer(account.app, name="account")
 app.add_typer(plugin.app, name="plugin")
 app.add_typer(policy.app, name="policy")
+app.add_typer(pending.app, name="pending")
+app.add_typer(outbox.app, name="outbox")
 
 
 def _version(wanted: bool) -> None:

@@ -75,6 +75,12 @@ def show_prompt(text: str) -> None:
     sys.stderr.flush()
 
 
+def rewrite_line(text: str) -> None:
+    """Write one line to standard error over the one that was written like this before."""
+    sys.stderr.write(f"\r{for_display_line(text)}\x1b[K")
+    sys.stderr.flush()
+
+
 def never_fail_to_write() -> None:
     """Let a terminal without Unicode show escapes instead of ending the command."""
     for stream in (sys.stdout, sys.stderr):

@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import asdict, is_dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 from botpsy_tui.agent.events import (
     CallDecided,
     CallFailed,
     CallFinished,
+    CallHeld,
     CallInvalid,
     CallProposed,
     Event,
@@ -62,14 +64,18 @@ class TextReporter:
                 self._note(f"✓ {self._pending.proposal.preview.title} (let through: {by})")
             case CallFinished(outcome=outcome) if not outcome.complete:
                 self._note(outcome.view)
+            case CallHeld(number=number, until=until):
+                at = f"{until.astimezone():%H:%M:%S}"
+                self._note(f"✓ Approved; call {number} waits in the outbox and leaves at {at}.")
             case CallFailed(problem=problem, unknown=unknown):
                 self._note(
                     f"✗ {problem}" + (" It may have happened: look before you try again." if unknown else "")
                 )
             case TurnFinished(end=end, problem=problem) if end != "answered":
+                say(f"botpsy: {problem or _ENDS[end]}", err=True)
                 if end == "refused" and self._pending:
                     say_json(pending_call(self._pending))
-                say(f"botpsy: {problem or _ENDS[end]}", err=True)
+                    say(f"botpsy: `botpsy pending decide {self._pending.number}` asks you later.", err=True)
             case _:
                 pass
 
@@ -88,7 +94,12 @@ class JsonReporter:
 
 def pending_call(event: CallProposed) -> dict[str, Any]:
     """Return a call that waits for a decision, for a program to read."""
-    return {"event": "pending_call", "call_id": event.call_id, "proposal": _proposal(event.proposal)}
+    return {
+        "event": "pending_call",
+        "call_id": event.call_id,
+        "number": event.number,
+        "proposal": _proposal(event.proposal),
+    }
 
 
 def event_as_json(event: Event) -> dict[str, Any]:
@@ -101,6 +112,8 @@ def event_as_json(event: Event) -> dict[str, Any]:
             fields[key] = _proposal(value)
         elif isinstance(event, CallDecided) and key == "decision":
             fields[key] = {"kind": type(value).__name__.lower(), **asdict(value)}
+        elif isinstance(value, datetime):
+            fields[key] = value.isoformat()
         elif is_dataclass(value) and not isinstance(value, type):
             fields[key] = asdict(value)
         elif isinstance(value, tuple):

@@ -92,12 +92,20 @@ class EngineSettings(_Section):
         return self
 
 
+class ApprovalSettings(_Section):
+    """What happens around your yes."""
+
+    outbox_seconds: Annotated[int, Field(ge=0, le=86_400)] = 30
+    """Seconds that an approved mail waits in the outbox, where you can still take it back; 0 is none."""
+
+
 class Settings(_Section):
     """Everything the settings file may hold."""
 
     timezone: str | None = None
     """Your time zone, such as ``Europe/Berlin``; unset, the machine's."""
     engine: EngineSettings = EngineSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
     accounts: list[AccountSettings] = []
     plugins: dict[str, dict[str, Any]] = {}
     """A table for each plugin, such as ``[plugins.calendar]``."""

@@ -116,9 +116,15 @@ class Journal:
         proposal: Proposal,
         request: CallRequest | None = None,
         *,
+        replaces: int | None = None,
+        waits: bool = False,
         undoes: int | None = None,
     ) -> int:
-        """Keep a proposal; return its number. `undoes`: the call that it takes back."""
+        """Keep a proposal; return its number.
+
+        `replaces`: the call whose place it takes; `undoes`: the one that it takes back; with `waits`
+        it is pending at once. Raises `CallMoved` where the call that it replaces is elsewhere.
+        """
 
         def work(connection: sqlite3.Connection) -> int:
             number = connection.execute(
@@ -136,7 +142,12 @@ class Journal:
                 ),
             ).lastrowid
             assert number is not None
+            if replaces is not None:
+                by = {"by": number, "arguments": dict(request.arguments) if request else {}}
+                audit.append(connection, replaces, CallState.REPLACED, by)
             audit.append(connection, number, CallState.PROPOSED)
+            if waits:
+                audit.append(connection, number, CallState.PENDING)
             return number
 
         return await self._run(work)

@@ -6,6 +6,7 @@ from botpsy_tui.agent.events import (
     CallDecided,
     CallFailed,
     CallFinished,
+    CallHeld,
     CallInvalid,
     CallProposed,
     CallStarted,
@@ -115,6 +116,8 @@ class Conversation:
             case CallDecided(call_id=call_id, decision=decision):
                 self._cards[call_id].show_state(_said(decision))
                 self._by[call_id] = f", {_said(decision)}" if _without_asking(decision) else ""
+            case CallHeld(call_id=call_id):
+                self._cards[call_id].show_state("approved, in the outbox")
             case CallStarted(call_id=call_id):
                 self._cards[call_id].show_state("running …")
                 self._status.state = "running a call …"
