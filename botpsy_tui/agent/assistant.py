@@ -215,7 +215,9 @@ class Assistant:
 
     async def _do_calls(self, turn: "_Turn", step: "_Step") -> AsyncGenerator[Event, None]:
         """Do the calls of one step, each shown and decided; tell the model what came of them."""
-        context = Context(clock=self._clock, words=turn.words, references=self._references)
+        context = Context(
+            clock=self._clock, words=turn.words, references=self._references, stopping=self._stopping
+        )
         conversation = self._conversation
         assert conversation is not None
         complete: list[str] = []
@@ -238,7 +240,7 @@ class Assistant:
             turn.told = for_model(call.answer)
             if call.complete:
                 complete.append(for_model(call.answer))
-            if call.verdict is CallVerdict.STOPPED:
+            if call.verdict is CallVerdict.STOPPED or self._stopping.is_set():
                 turn.end = "stopped"
             elif call.verdict is CallVerdict.REFUSED:
                 turn.end = "refused"

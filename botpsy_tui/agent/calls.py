@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
@@ -16,11 +17,13 @@ from botpsy_tui.agent.events import (
     CallFinished,
     CallHeld,
     CallInvalid,
+    CallProgress,
     CallProposed,
     CallStarted,
     Event,
 )
 from botpsy_tui.agent.pointing import NotPointedAt, pointed_at
+from botpsy_tui.agent.progress import told_while
 from botpsy_tui.approval import (
     ApprovalGate,
     ApprovalMismatch,
@@ -300,8 +303,13 @@ class CallRunner:
         """Do a call that is approved and on record as that."""
         await self._journal.record(call.number, CallState.STARTED)
         yield CallStarted(call.call_id)
+        told: asyncio.Queue[str] = asyncio.Queue()
+        running = asyncio.ensure_future(tool.commit(proposal, replace(context, progress=told.put_nowait)))
+        async with aclosing(told_while(running, told)) as pieces:
+            async for piece in pieces:
+                yield CallProgress(call.call_id, piece)
         try:
-            outcome = await tool.commit(proposal, context)
+            outcome = running.result()
         except ToolError as error:
             self._judge.taint(error.sources)
             state = CallState.UNKNOWN if error.unknown else CallState.FAILED

@@ -60,6 +60,14 @@ class CallStarted:
 
 
 @dataclass(frozen=True)
+class CallProgress:
+    """A running call has told a further piece of text; it may hold text from outside."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True)
 class CallFinished:
     """An approved call has ended well."""
 
@@ -119,6 +127,7 @@ Event = (
     | CallDecided
     | CallHeld
     | CallStarted
+    | CallProgress
     | CallFinished
     | CallFailed
     | ContextTrimmed

@@ -11,6 +11,7 @@ from botpsy_tui.agent.events import (
     CallFinished,
     CallHeld,
     CallInvalid,
+    CallProgress,
     CallProposed,
     Event,
     TurnFinished,
@@ -44,6 +45,8 @@ class TextReporter:
         self._with_calls = with_calls
         self._answer = Stream()
         self._pending: CallProposed | None = None
+        self._told = ""
+        self._streamed = False
 
     def report(self, event: Event) -> None:
         """Show one event."""
@@ -62,6 +65,16 @@ class TextReporter:
                 self._note(f"✗ {tool}: {problem}")
             case CallDecided(decision=Approve(by=by)) if by != "person" and self._pending:
                 self._note(f"✓ {self._pending.proposal.preview.title} (let through: {by})")
+            case CallProgress(text=text):
+                *whole, self._told = (self._told + text).split("\n")
+                self._streamed = True
+                for line in whole:
+                    self._note(line)
+            case CallFinished(outcome=outcome) if self._streamed:
+                if self._told:
+                    self._note(self._told)
+                self._note(outcome.view.split("\n", 1)[0])
+                self._told, self._streamed = "", False
             case CallFinished(outcome=outcome) if not outcome.complete:
                 self._note(outcome.view)
             case CallHeld(number=number, until=until):

@@ -67,7 +67,8 @@ class Context:
     """A UUID (RFC 9562) of this call's own, for whatever it makes. The same when the call is proposed
     again: a proposal must come out the same as long as nothing has changed."""
     progress: Callable[[str], None] = field(default=lambda _text: None)
-    """Shows the person a further piece of text while a call is running; may hold text from outside."""
+    """Shows the person a further piece of text while a call is running; may hold text from outside.
+    To be called on the event loop."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the person stops the turn: a call that takes long then ends by itself."""
 

@@ -8,6 +8,7 @@ from botpsy_tui.agent.events import (
     CallFinished,
     CallHeld,
     CallInvalid,
+    CallProgress,
     CallProposed,
     CallStarted,
     ContextTrimmed,
@@ -121,6 +122,8 @@ class Conversation:
             case CallStarted(call_id=call_id):
                 self._cards[call_id].show_state("running …")
                 self._status.state = "running a call …"
+            case CallProgress(call_id=call_id, text=text):
+                self._cards[call_id].show_progress(text)
             case CallFinished(call_id=call_id, outcome=outcome):
                 self._cards[call_id].show_state(
                     f"✓ done{self._by[call_id]}", "" if outcome.complete else outcome.view

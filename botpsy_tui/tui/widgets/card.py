@@ -23,6 +23,9 @@ from botpsy_tui.tui.theme import AWAY, BAD, CAREFUL, GOOD
 GRACE_SECONDS = 0.5
 """How long keys decide nothing after the card has taken the focus."""
 
+_LINES_TOLD, _MOST_TOLD = 8, 4000
+"""Lines, and characters, of what a running call tells that are on its card."""
+
 _RISKS = {
     Risk.READ: ("reads", GOOD),
     Risk.WRITE: ("writes", CAREFUL),
@@ -67,6 +70,7 @@ class CallCard(Vertical, can_focus=True):
         """When the person last decided, by the monotonic clock."""
         self._details = False
         self._result = ""
+        self._told = ""
         self._state = "proposed"
         self._summary = Static(markup=False, classes="card-summary")
         self._footer = Static(markup=False, classes="card-state")
@@ -108,6 +112,11 @@ class CallCard(Vertical, can_focus=True):
         """Show where the call stands, and what came of it."""
         self._state, self._result = state, result
         self._redraw()
+
+    def show_progress(self, text: str) -> None:
+        """Show the last lines of what a running call tells."""
+        self._told = (self._told + text)[-_MOST_TOLD:]
+        self.show_state(self._state, "\n".join(self._told.splitlines()[-_LINES_TOLD:]))
 
     def withdraw(self) -> None:
         """Nobody waits for a decision any more."""
