@@ -100,7 +100,7 @@ class Generation:
         tools = self._tools()
         parser = self.dialect.parser(tools, in_reasoning=in_reasoning)
         try:
-            if self._has_to_decide:
+            if self._has_to_decide and not in_reasoning:
                 reason = self._write(parser, sampler, begin_with=self.dialect.opener)
                 if self._replies:
                     self._replies = False

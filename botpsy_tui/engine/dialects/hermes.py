@@ -13,16 +13,18 @@ from botpsy_tui.engine.types import ToolSchema
 _TAG = "<tool_call>"
 _FENCE = "```json"
 _DECLARATIONS = "<tools>"  # a small model's slip: the tag that the declarations stand in
-_CLOSERS = {_TAG: "</tool_call>", _FENCE: "```", _DECLARATIONS: "</tools>"}
+_LIST = "<tool_calls>"  # around all calls at once, as Apriel does
+_CLOSERS = {_TAG: "</tool_call>", _FENCE: "```", _DECLARATIONS: "</tools>", _LIST: "</tool_calls>"}
 _OBJECTS_END = "}}\n"
 
 
 class HermesParser(StreamParser):
     """Reads calls from tags and fences; tolerates a missing closing marker and several objects."""
 
-    openers: ClassVar[tuple[str, ...]] = (_TAG, _FENCE, _DECLARATIONS)
+    openers: ClassVar[tuple[str, ...]] = (_TAG, _FENCE, _DECLARATIONS, _LIST)
     closers: ClassVar[tuple[str, ...]] = (_CLOSERS[_TAG],)
     strays: ClassVar[tuple[str, ...]] = (_CLOSERS[_TAG],)
+    calls_end_reasoning: ClassVar[bool] = False
 
     def read_call(self, opener: str, text: str, *, ended: bool) -> Reading | None:
         """Read a JSON object up to the closing marker. In a fence, only a known tool's is a call."""
