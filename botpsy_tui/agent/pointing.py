@@ -1,4 +1,4 @@
-"""Holds arguments to what the model may only point at: the person's words, and ids that were shown.
+"""Holds arguments to what the model may only point at: the person's words and addresses, and ids shown.
 
 A decoder in this process can write nothing else. A model behind an endpoint can, so code looks.
 """
@@ -7,10 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from botpsy_tui.plugin import Context, References
+from botpsy_tui.engine.addresses import addresses_in
+from botpsy_tui.plugin import Context
 
 _SOURCE = "x-botpsy-source"
 _USER_WORDS = "user-words"
+_USER_ADDRESS = "user-address"
 _REFERENCE = "reference:"
 
 
@@ -27,24 +29,43 @@ def pointed_at(
     """
     checked = dict(arguments)
     for name, value in arguments.items():
-        source = _source_of(schema.get("properties", {}).get(name, {}))
-        if not isinstance(value, str) or not value.strip():
+        sources = _sources_of(schema.get("properties", {}).get(name, {}))
+        if not sources or not isinstance(value, str) or not value.strip():
             continue  # for validation to judge
-        if source == _USER_WORDS:
-            said = _span(value, context.words)
-            if said is None:
-                raise NotPointedAt(
-                    f"{name}: the person did not say {value!r}; copy their own words, or leave it out."
-                )
-            checked[name] = said
-        elif source.startswith(_REFERENCE):
-            _check_shown(name, value, source.removeprefix(_REFERENCE), context.references)
+        found = [there for source in sources if (there := _pointed(value, source, context)) is not None]
+        if not found:
+            raise NotPointedAt(
+                f"{name}: " + "; ".join(_why_not(value, one, context) for one in sources) + "."
+            )
+        checked[name] = found[0]
     return checked
 
 
-def _source_of(schema: Mapping[str, Any]) -> str:
+def _sources_of(schema: Mapping[str, Any]) -> list[str]:
     options = [schema, *schema.get("anyOf", ())]
-    return next((str(option[_SOURCE]) for option in options if _SOURCE in option), "")
+    joined = next((str(option[_SOURCE]) for option in options if _SOURCE in option), "")
+    return joined.split("|") if joined else []
+
+
+def _pointed(value: str, source: str, context: Context) -> str | None:
+    """Return a value as it stands in its source, or None where it does not."""
+    if source == _USER_WORDS:
+        return _span(value, context.words)
+    if source == _USER_ADDRESS:
+        return value if value in addresses_in(context.words) else None
+    return value if value in context.references.names(source.removeprefix(_REFERENCE)) else None
+
+
+def _why_not(value: str, source: str, context: Context) -> str:
+    """Return what is wrong with a value that is not in a source, and what would be right."""
+    if source == _USER_WORDS:
+        return f"the person did not say {value!r}; copy their own words, or leave it out"
+    if source == _USER_ADDRESS:
+        return f"the person wrote no address {value!r}"
+    kind = source.removeprefix(_REFERENCE)
+    shown = context.references.names(kind)
+    known = f"there are {', '.join(shown)}" if shown else "none was shown yet: look first"
+    return f"no {kind} has the id {value!r}; {known}"
 
 
 def _span(value: str, words: str) -> str | None:
@@ -52,10 +73,3 @@ def _span(value: str, words: str) -> str | None:
     pattern = r"\s+".join(re.escape(part) for part in value.split())
     found = re.search(rf"(?<!\w){pattern}(?!\w)", words, re.IGNORECASE)
     return found[0] if found else None
-
-
-def _check_shown(name: str, value: str, kind: str, references: References) -> None:
-    shown = references.names(kind)
-    if value not in shown:
-        known = f"there are {', '.join(shown)}" if shown else "none was shown yet: look first"
-        raise NotPointedAt(f"{name}: no {kind} has the id {value!r}; {known}.")

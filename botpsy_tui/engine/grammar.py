@@ -1,7 +1,8 @@
 """Grammars that hold the decoder to declared tools, in the Lark dialect of llguidance.
 
-Two kinds of string argument can't be made up by the model: ``user-words`` (a span of what the
-person said, by ``substring_chunks``) and ``reference:KIND`` (one of the ids shown so far).
+Some string arguments can't be made up by the model: ``user-words`` is a span of what the person
+said (by ``substring_chunks``), ``user-address`` a web address in it, ``reference:KIND`` one of the
+ids shown so far. Joined by ``|``, a value may come from any of them.
 """
 
 import json
@@ -10,12 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from botpsy_tui.engine.addresses import addresses_in
 from botpsy_tui.engine.formats import FORMATS
 from botpsy_tui.engine.schemas import Schema, kinds_of, property_schemas, without_null
 from botpsy_tui.engine.types import ToolSchema
 
 SOURCE = "x-botpsy-source"
 _USER_WORDS = "user-words"
+_USER_ADDRESS = "user-address"
 _REFERENCE = "reference:"
 _AS_TEMPLATES_WRITE = {
     "x-guidance": {
@@ -184,13 +187,13 @@ class Grammar:
 
     def _pointed(self, schema: Schema, written: Callable[[str], str]) -> str | None:
         """Return the terminal of what may be pointed at, if nothing else may be written."""
-        source = schema.get(SOURCE)
-        if source == _USER_WORDS and self._words.said.strip():
-            return self._span(written)
-        if isinstance(source, str) and source.startswith(_REFERENCE):
-            names = self._words.references.get(source.removeprefix(_REFERENCE), ())
-            return choice([literal(written(name)) for name in names]) if names else None
-        return None
+        choices: list[str] = []
+        for source in _sources(schema):
+            if source == _USER_WORDS and self._words.said.strip():
+                choices.append(self._span(written))
+            else:
+                choices += [literal(written(name)) for name in _named(source, self._words)]
+        return choice(choices) if choices else None
 
     def _span(self, written: Callable[[str], str]) -> str:
         """Return the terminal for any run of whole words, as the person wrote them."""
@@ -241,8 +244,21 @@ def _bare(value: Any) -> str:
 
 def _writable(schema: Schema, words: Words) -> bool:
     """Say whether a value can be written: an id can be only once one was shown."""
-    source = without_null(schema).get(SOURCE, "")
-    return not source.startswith(_REFERENCE) or bool(words.references.get(source.removeprefix(_REFERENCE)))
+    sources = _sources(schema)
+    return not sources or _USER_WORDS in sources or any(_named(source, words) for source in sources)
+
+
+def _sources(schema: Schema) -> list[str]:
+    """Return where a value must come from; nothing where it may be made up."""
+    joined = str(without_null(schema).get(SOURCE, ""))
+    return joined.split("|") if joined else []
+
+
+def _named(source: str, words: Words) -> Sequence[str]:
+    """Return all that a source other than the person's words offers."""
+    if source == _USER_ADDRESS:
+        return addresses_in(words.said)
+    return words.references.get(source.removeprefix(_REFERENCE), ())
 
 
 def _without_patterns(schema: Any) -> Any:

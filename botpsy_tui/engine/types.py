@@ -15,7 +15,8 @@ class ToolSchema:
     """A tool as the model sees it: a name, a description, a JSON schema of its arguments.
 
     A string property may carry ``x-botpsy-source``: ``user-words`` (the text must be a span of
-    `Request.words`) or ``reference:KIND`` (one of `Request.references[KIND]`).
+    `Request.words`), ``user-address`` (a web address in them), ``reference:KIND`` (one of
+    `Request.references[KIND]`), or several of these, joined by ``|``.
     """
 
     name: str

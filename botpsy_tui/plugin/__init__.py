@@ -1,6 +1,6 @@
 """The public API a plugin is written against: everything a plugin may import of the house."""
 
-from botpsy_tui.plugin.arguments import Reference, UserWords
+from botpsy_tui.plugin.arguments import Reference, ReferenceOrAddress, UserWords
 from botpsy_tui.plugin.context import (
     Account,
     AccountKind,
@@ -43,6 +43,7 @@ __all__ = [
     "Preview",
     "Proposal",
     "Reference",
+    "ReferenceOrAddress",
     "References",
     "Risk",
     "SecretUnavailable",

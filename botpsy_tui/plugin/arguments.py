@@ -21,3 +21,11 @@ def Reference(kind: str) -> object:  # noqa: N802 - used as a type, as pydantic'
     that kind that are in `Context.references`; with none shown, the argument cannot be written.
     """
     return Field(json_schema_extra={SOURCE: f"reference:{kind}"})
+
+
+def ReferenceOrAddress(kind: str) -> object:  # noqa: N802 - used as a type, as pydantic's Field is
+    """An id as of `Reference`, or a web address that the person wrote in this turn, letter for letter.
+
+    With neither, a tool that needs it can't be called at all.
+    """
+    return Field(json_schema_extra={SOURCE: f"reference:{kind}|user-address"})

@@ -64,9 +64,14 @@ class Answer:
         return self._typed.get_content_type() if self.headers.get("content-type") else ""
 
     @property
+    def charset(self) -> str:
+        """The charset that the media type names, or nothing."""
+        return str(self._typed.get_param("charset") or "")
+
+    @property
     def text(self) -> str:
         """The body as text."""
-        return decoded(self.body, str(self._typed.get_param("charset") or ""))
+        return decoded(self.body, self.charset)
 
     @property
     def _typed(self) -> Message:

@@ -20,6 +20,7 @@ from botpsy_tui.plugin import (
     Preview,
     Proposal,
     Reference,
+    ReferenceOrAddress,
     References,
     Risk,
     Tool,
@@ -86,6 +87,38 @@ def test_what_was_not_said_or_shown_is_refused(arguments: dict[str, str], says: 
 def test_an_id_is_refused_while_none_was_shown() -> None:
     with pytest.raises(NotPointedAt, match="look first"):
         pointed_at(SCHEMA, {"event": "Lunch", "of": "e1"}, context())
+
+
+class ReadArguments(BaseModel):
+    page: Annotated[str, ReferenceOrAddress("page")]
+
+
+READ = ReadArguments.model_json_schema()
+
+
+def reading(words: str, *shown: str) -> Context:
+    references = References()
+    for key in shown:
+        references.name("page", key)
+    return Context(clock=clock, words=words, references=references)
+
+
+@pytest.mark.parametrize("page", ["https://a.example/x?y=1", "b.example", "p1"])
+def test_an_address_that_was_written_and_an_id_that_was_shown_are_taken(page: str) -> None:
+    said = reading("Compare https://a.example/x?y=1 with b.example.", "https://c.example/")
+    assert pointed_at(READ, {"page": page}, said) == {"page": page}
+
+
+@pytest.mark.parametrize(
+    "page", ["https://a.example/x?y=secret", "https://evil.example/", "Compare", "p2", "https://c.example/"]
+)
+def test_an_address_is_not_made_up(page: str) -> None:
+    said = reading("Compare https://a.example/x?y=1 with b.example.", "https://c.example/")
+    with pytest.raises(NotPointedAt) as refused:
+        pointed_at(READ, {"page": page}, said)
+    assert str(refused.value) == (
+        f"page: no page has the id {page!r}; there are p1; the person wrote no address {page!r}."
+    )
 
 
 @given(st.lists(st.text("ab \n.*(", max_size=8), max_size=4), st.text("ab \n.*(", min_size=1, max_size=6))

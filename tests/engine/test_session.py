@@ -34,7 +34,8 @@ from botpsy_tui.engine.types import (
     ToolSchema,
 )
 
-SAID = 'Move "Lena\'s review" to Friday, please.\nAnd tell naïve Zoë 🎉'
+SAID = 'Move "Lena\'s review" to Friday, please.\nAnd tell naïve Zoë 🎉 of a.example/x?y=1&z'
+ADDRESS = "a.example/x?y=1&z"
 WORDS = {"type": "string", "x-botpsy-source": "user-words"}
 TOOLS = [
     ToolSchema(
@@ -57,6 +58,15 @@ TOOLS = [
         "list_all",
         "List.",
         {"type": "object", "properties": {"limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}},
+    ),
+    ToolSchema(
+        "read_page",
+        "Read.",
+        {
+            "type": "object",
+            "properties": {"page": {"type": "string", "x-botpsy-source": "reference:event|user-address"}},
+            "required": ["page"],
+        },
     ),
     ToolSchema("no_arguments", "Nothing.", {"type": "object", "properties": {}}),
     ToolSchema(
@@ -130,7 +140,9 @@ def test_a_random_model_can_write_nothing_but_valid_calls(
         for call in calls:
             check(call, schemas)
             seen.add(call.name)
-    assert seen == {"move_event", "list_all", "no_arguments"}, "and not the one whose ids were never shown"
+    assert seen == {"move_event", "list_all", "read_page", "no_arguments"}, (
+        "and not the one whose ids were never shown"
+    )
     runtime.close()
 
 
@@ -145,6 +157,8 @@ def check(call: ToolCall, schemas: dict[str, dict]) -> None:
                 assert any(value in line for line in SAID.splitlines()), "a span of what was said"
             case "id":
                 assert value in ("e1", "e2")
+            case "page":
+                assert value in ("e1", "e2", ADDRESS)
             case "minutes":
                 assert 5 <= TypeAdapter(int).validate_python(value, strict=True) <= 90
             case "colour":
