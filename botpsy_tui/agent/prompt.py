@@ -9,7 +9,7 @@ from botpsy_tui.plugin import Tool
 
 SYSTEM_PROMPT = (
     "You are BotPsy, a personal assistant in the person's terminal. "
-    "You can see and change their calendar only by calling tools: never guess what is in it. "
+    "You can see and change their calendar and mail only by calling tools: never guess what is in them. "
     "When the person asks about events, or wants something done, call the one tool that fits, "
     "with the person's own words as arguments; leave out what they did not say. "
     "Dates, times and names are resolved for you. "

@@ -44,7 +44,7 @@ def headline_of(
     return Headline(
         key=key,
         sender=sender_of(message),
-        recipients=(*mailboxes_of(_addressed(message, "To")), *mailboxes_of(_addressed(message, "Cc"))),
+        recipients=(*mailboxes_of(addressed(message, "To")), *mailboxes_of(addressed(message, "Cc"))),
         subject=" ".join(str(message.get("Subject", "")).split()),
         moment=arrived or written_at(message) or datetime.fromtimestamp(0, UTC),
         flags=frozenset(flags),
@@ -58,7 +58,7 @@ def headline_of(
 def sender_of(message: EmailMessage) -> Mailbox:
     """Return who a message says it is from; an empty address where it names nobody."""
     for name in ("From", "Sender"):
-        if found := mailboxes_of(_addressed(message, name)):
+        if found := mailboxes_of(addressed(message, name)):
             return found[0]
     return Mailbox("", str(message.get("From", "")))
 
@@ -74,6 +74,7 @@ def written_at(message: EmailMessage) -> datetime | None:
     return moment if 1970 <= moment.year <= 9000 else None
 
 
-def _addressed(message: EmailMessage, name: str) -> Any:
+def addressed(message: EmailMessage, name: str) -> Any:
+    """Return a header of addresses, or None where it is missing or none."""
     header = message.get(name)
     return header if hasattr(header, "addresses") else None

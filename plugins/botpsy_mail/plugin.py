@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from botpsy_mail.account import MailAccount, MaildirAccount
 from botpsy_mail.imap_store import ImapStore
 from botpsy_mail.maildir import MaildirStore
+from botpsy_mail.mailroom import Mailroom
 from botpsy_mail.store import MailStore
+from botpsy_mail.tools import tools_on
 from botpsy_tui.plugin import Account, Host, Plugin, Tool, ToolError
 
 
@@ -42,23 +44,22 @@ class MailPlugin(Plugin):
             raise ToolError(f"The settings are wrong at plugins.mail.{place}: {first['msg']}.") from error
 
     @cached_property
-    def stores(self) -> Sequence[MailStore]:
+    def room(self) -> Mailroom:
         """All mailboxes: those of the accounts first, then the local one."""
         zone = cast(ZoneInfo, self.host.clock().tzinfo)
         folder = self.host.data_folder / "mailbox"
         if self._settings.folder:
             folder = Path(self._settings.folder).expanduser()
-        return [*(self._store(account, zone) for account in self.host.accounts), MaildirStore(folder, zone)]
+        stores = [self._store(account, zone) for account in self.host.accounts]
+        return Mailroom([*stores, MaildirStore(folder, zone)])
 
     def tools(self) -> Sequence[Tool[Any]]:
         """Return the mail's tools."""
-        return ()
+        return tools_on(self.room)
 
     async def close(self) -> None:
         """Close the stores' connections."""
-        if "stores" in self.__dict__:
-            for store in self.stores:
-                await store.close()
+        await self.room.close()
 
     def _store(self, account: Account, zone: ZoneInfo) -> MailStore:
         if account.kind == MaildirAccount.kind:
