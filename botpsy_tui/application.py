@@ -108,6 +108,7 @@ class Application:
                 engine.threads,
                 kv_type=engine.kv_type,
                 mmap=engine.mmap,
+                checkpoint_bytes=engine.checkpoint_bytes,
                 adapters=tuple(local.LoraAdapter(one.path, one.scale) for one in model.adapters),
             ),
             quantisation=model.quantisation,
@@ -176,6 +177,7 @@ def _check_loadable(model: InstalledModel, engine: EngineSettings) -> None:
         engine.context,
         kv_type=engine.kv_type,
         mapped=engine.mmap,
+        checkpoints=engine.checkpoint_bytes,
     )
     if not need.fits:
         raise ModelProblem(

@@ -163,7 +163,14 @@ def info(
     except SettingsProblem as problem:
         stop(str(problem))
     context, kv_type = context or engine.context, kv_type or engine.kv_type
-    need = memory_need(header, model.size, context, kv_type=kv_type, mapped=engine.mmap)
+    need = memory_need(
+        header,
+        model.size,
+        context,
+        kv_type=kv_type,
+        mapped=engine.mmap,
+        checkpoints=engine.checkpoint_bytes,
+    )
     if as_json:
         say_json(
             _as_dict(model)

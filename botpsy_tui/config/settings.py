@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from botpsy_tui.config.accounts import ENDPOINT, AccountSettings
 from botpsy_tui.config.addresses import checked_endpoint, stays_safe
 from botpsy_tui.config.folders import config_folder
-from botpsy_tui.engine.types import KvType, Thinking
+from botpsy_tui.engine.types import CHECKPOINT_BYTES, KvType, Thinking
 
 
 class SettingsProblem(Exception):
@@ -34,6 +34,8 @@ class EngineSettings(_Section):
     """How the conversation's keys and values are kept; ``q8_0`` takes half the memory, and a little speed."""
     mmap: bool = True
     """Read the model from its file as it is needed, shared with other programs; else copy it to memory."""
+    cache_mb: Annotated[int, Field(ge=0, le=65_536)] = CHECKPOINT_BYTES // 1_000_000
+    """Megabytes for states to go back to, where a model's memory can't be cut; 0 reads everything again."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """How freely the next token is chosen; 0 is always the likeliest. Unset: as the model recommends."""
     top_k: Annotated[int, Field(ge=0, le=1000)] | None = None
@@ -71,6 +73,11 @@ class EngineSettings(_Section):
     """Talk to another machine without encryption: everyone on the way can read and change all of it."""
     endpoint_timeout: Annotated[int, Field(ge=5, le=3600)] = 300
     """Seconds the endpoint may say nothing before it is given up."""
+
+    @property
+    def checkpoint_bytes(self) -> int:
+        """`cache_mb` in bytes."""
+        return self.cache_mb * 1_000_000
 
     @field_validator("thinking", mode="before")
     @classmethod

@@ -10,16 +10,16 @@ MarkKind: TypeAlias = Literal["prefix", "turn", "step", "user", "inside"]
 """Why later prompts may diverge at a place:
 
 - ``prefix``: the constant part ends here; every new conversation, and every cut one, goes on from it.
-- ``turn``: the history ends here, with the person's words. The next turn goes on from it, where the template
-  renders the answer differently once it is history (Qwen3.5 drops its reasoning).
-- ``step``: the prompt of the running step ends here, or its history. The next step goes on from it, where the
-  call is rendered differently from how it was written.
+- ``turn``: the next turn will go on from here. Some templates render an answer differently once it is
+  history (Qwen3.5 drops its reasoning).
+- ``step``: the next step of the turn will go on from here, where the call that is rendered differs from
+  the one that was written.
 - ``user``: a message of the person begins here; it may be edited.
 - ``inside``: nothing begins here, but going back farther would cost a lot.
 """
 
-_CHANCE: dict[MarkKind, float] = {"prefix": 1.0, "turn": 1.0, "step": 0.5, "user": 1 / 32, "inside": 1 / 32}
-_CHANCE_A_TURN_EARLIER = 1 / 16
+_CHANCE: dict[MarkKind, float] = {"prefix": 1.0, "turn": 1.0, "step": 0.5, "user": 1 / 64, "inside": 1 / 64}
+_CHANCE_A_TURN_EARLIER = 1 / 64
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class CheckpointRing:
 
     Useful is what saves many tokens, is likely to be needed, and is small: the tokens that would have to
     be read again if this one alone were missing, times the chance that the next prompt diverges right
-    after it, per byte. The chances are those of `MarkKind`, and sixteen times less for every turn that
+    after it, per byte. The chances are those of `MarkKind`, and many times less for every turn that
     has begun since. The prefix is the last to go.
     """
 
@@ -98,7 +98,8 @@ class CheckpointRing:
             del self._checkpoints[i]
 
     def _note(self, mark: Mark) -> None:
-        if mark.kind == "turn" and mark.position not in self._turns:
+        self._turns = [turn for turn in self._turns if turn != mark.position]
+        if mark.kind == "turn":
             self._turns.append(mark.position)
 
     def _usefulness(self, i: int) -> float:

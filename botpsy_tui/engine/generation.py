@@ -9,7 +9,7 @@ from botpsy_tui.engine.checkpoints import Mark
 from botpsy_tui.engine.constraint import Constrainer, Constraint
 from botpsy_tui.engine.dialects import Dialect, StreamParser
 from botpsy_tui.engine.grammar import Words
-from botpsy_tui.engine.marks import marks_of
+from botpsy_tui.engine.marks import marks_ahead, marks_of, placed
 from botpsy_tui.engine.memory import ContextMemory
 from botpsy_tui.engine.repetition import RepetitionWatch
 from botpsy_tui.engine.runtime import DecodeAborted, Runtime
@@ -55,6 +55,8 @@ class Generation:
     """What the model's family is known to want; the file's own word goes first."""
     emit: Callable[[SessionEvent], None]
     cancelled: Callable[[], bool]
+    ahead: bool = False
+    """The prompt is read ahead of need, its last message a stand-in for what the person will say."""
 
     _prompt: list[int] = field(default_factory=list[int])
     _marks: list[Mark] = field(default_factory=list[Mark])
@@ -80,9 +82,10 @@ class Generation:
                 f"This conversation has grown to {len(prompt)} tokens, more than the context of "
                 f"{self.runtime.context_size} can hold; start a new one."
             )
-        self._marks = marks_of(
-            rendered, prompt, self.runtime.piece, person_spoke=self.request.messages[-1].role == "user"
-        )
+        marks = marks_ahead(rendered) if self.ahead else marks_of(rendered)
+        # Where a reply may be chosen, the prompt is gone back to, and its last token read for its logits.
+        last = len(prompt) - self._has_to_decide
+        self._marks = placed(marks, rendered.text, prompt, self.runtime.piece, last=last)
         self._reused = self._bring_to_prompt(self.emit)
         self._prompt_seconds = time.perf_counter() - self._started
         return rendered.opens_reasoning

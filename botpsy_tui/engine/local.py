@@ -47,7 +47,7 @@ class LocalSession:
         self._runtime = runtime
         self._family = family
         self._thread = thread
-        self._memory = ContextMemory(runtime)
+        self._memory = ContextMemory(runtime, checkpoint_bytes=runtime.settings.checkpoint_bytes)
         source = runtime.chat_template() or _FALLBACK_TEMPLATE
         special = runtime.special_tokens()
         self._template = ChatTemplate(source, special, beginning=runtime.beginning())
@@ -148,7 +148,7 @@ class LocalSession:
         cancel = threading.Event()
 
         def run() -> Statistics:
-            generation = self._generation(request, _ignore, cancel.is_set)
+            generation = self._generation(request, _ignore, cancel.is_set, ahead=True)
             self._runtime.abort_when(cancel.is_set)
             with suppress(DecodeAborted):
                 generation.read_prompt()
@@ -179,6 +179,8 @@ class LocalSession:
         request: Request,
         emit: Callable[[SessionEvent], None],
         cancelled: Callable[[], bool],
+        *,
+        ahead: bool = False,
     ) -> Generation:
         return Generation(
             runtime=self._runtime,
@@ -191,6 +193,7 @@ class LocalSession:
             family=self._family,
             emit=emit,
             cancelled=cancelled,
+            ahead=ahead,
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from botpsy_tui.engine.checkpoints import CheckpointRing, Mark, weightiest
 from botpsy_tui.engine.runtime import BATCH, DecodeAborted, Runtime
+from botpsy_tui.engine.types import CHECKPOINT_BYTES
 
 SPACING = 512
 """Tokens between checkpoints inside a long prompt."""
@@ -17,7 +18,7 @@ class ContextMemory:
     at or before that point, after which only the tokens from there on are decoded.
     """
 
-    def __init__(self, runtime: Runtime, *, checkpoint_bytes: int = 128 * 1024 * 1024) -> None:
+    def __init__(self, runtime: Runtime, *, checkpoint_bytes: int = CHECKPOINT_BYTES) -> None:
         self._runtime = runtime
         self._checkpoints = CheckpointRing(0 if runtime.memory_can_be_cut else checkpoint_bytes)
         self.tokens: list[int] = []

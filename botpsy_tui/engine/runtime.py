@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from botpsy_tui.engine.adapters import LoraAdapter, apply, check_files
-from botpsy_tui.engine.types import EngineError, KvType
+from botpsy_tui.engine.types import CHECKPOINT_BYTES, EngineError, KvType
 
 _llama: Any = llama_cpp  # the bindings carry no types
 _DECODE_ABORTED = 2
@@ -51,6 +51,8 @@ class ContextSettings:
     mmap: bool = True
     """Read the model from its file as it is needed, shared with other processes; else copy it to memory."""
     adapters: tuple[LoraAdapter, ...] = ()
+    checkpoint_bytes: int = CHECKPOINT_BYTES
+    """What the states to go back to may take together; 0: going back reads everything again."""
 
     def identity(self) -> str:
         """Return what changes wherever these settings would change the model's state.

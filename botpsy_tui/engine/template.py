@@ -38,8 +38,10 @@ class RenderedPrompt:
     """Characters that stay the same whatever the person says."""
     persons: tuple[int, ...]
     """Where in `text` each message of the person begins."""
-    history: int
-    """Characters before the generation prompt."""
+    next_step: int
+    """Characters that will stay when a call and its result have been added; 0 where there are no tools."""
+    next_turn: int
+    """Characters that will stay when the person goes on after the answer."""
     opens_reasoning: bool
     """True where the prompt ends inside the model's reasoning."""
 
@@ -100,11 +102,22 @@ class ChatTemplate:
     ) -> RenderedPrompt:
         """Render `messages` up to where the model goes on writing. Raises `EngineError`."""
         text = self._render(messages, tools, thinking)
+
+        def stays(*later: Message) -> int:
+            try:
+                return len(_common(text, self._render([*messages, *later], tools, thinking)))
+            except EngineError:  # not every template takes every order of messages
+                return 0
+
+        reasoning = _PROBES[0] if thinking else ""
+        answer = Message("assistant", _PROBES[0], reasoning=reasoning)
+        calls = [Message("assistant", "", (ToolCall(tool.name, {}),), reasoning) for tool in tools[:1]]
         return RenderedPrompt(
             text,
             constant=len(_common(text, self._constant_part(messages, tools, thinking))),
             persons=tuple(self._persons(text, messages)),
-            history=len(_common(text, self._render(messages, tools, thinking, generation=False))),
+            next_step=stays(calls[0], Message("tool", _PROBES[0])) if calls else 0,
+            next_turn=stays(answer, Message("user", _PROBES[0])),
             opens_reasoning=text.rstrip().endswith("<think>"),
         )
 

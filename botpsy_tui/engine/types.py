@@ -7,6 +7,9 @@ from typing import Any, Literal, Protocol
 KvType = Literal["f16", "q8_0"]
 """How keys and values of a context are kept."""
 
+CHECKPOINT_BYTES = 96_000_000
+"""What the states to go back to may take together, where nothing else is said."""
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -208,6 +211,7 @@ class Session(Protocol):
     async def prepare(self, request: Request) -> Statistics:
         """Read the request's prompt ahead of need, so that the next `stream` begins at once.
 
+        Its last message stands for what the person will say.
         Cancelling it ends the reading; what has been read stays.
         """
         ...

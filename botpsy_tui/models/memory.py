@@ -8,13 +8,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from botpsy_tui.engine.types import KvType
+from botpsy_tui.engine.types import CHECKPOINT_BYTES, KvType
 from botpsy_tui.models.gguf_header import GgufHeader
 from botpsy_tui.models.types import size_text
 
 DEFAULT_CONTEXT = 8192
-CHECKPOINTS = 256 * 1024 * 1024
-"""What the engine may keep as checkpoints of a model whose state can't be cut."""
 # Measured with the starter: Python, the tokenizer's tables and the screen.
 _PROGRAM = 150_000_000
 _BATCH = 256  # tokens that the engine decodes at once
@@ -101,9 +99,9 @@ def memory_need(
     *,
     kv_type: KvType = "f16",
     mapped: bool = True,
-    checkpoints: int = CHECKPOINTS,
+    checkpoints: int = CHECKPOINT_BYTES,
 ) -> MemoryNeed:
-    """Return what a model of `file_size` bytes needs at `context` tokens."""
+    """Return what a model of `file_size` bytes needs at `context` tokens and these bytes of checkpoints."""
     context = min(context, header.number("context_length") or context)
     layers = _Layers.of(header)
     cuttable = layers.recurrent == 0 and layers.window == 0

@@ -1,5 +1,6 @@
 """What is told beforehand of a model's memory is what llama.cpp then takes; what can't fit is not loaded."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 from botpsy_tui.application import Application
 from botpsy_tui.engine import runtime
 from botpsy_tui.engine.runtime import ContextSettings, KvType, Runtime
+from botpsy_tui.engine.types import CHECKPOINT_BYTES
 from botpsy_tui.models import MemoryNeed, ModelProblem, memory, memory_need, read_header
 from tests.cli.test_commands import botpsy
 from tests.models.real import small_model
@@ -55,7 +57,7 @@ def check(path: Path, settings: ContextSettings, sizes: dict[str, float]) -> Non
 
 @pytest.mark.parametrize("kv_type", ["f16", "q8_0"])
 @pytest.mark.parametrize("size", [1024, 8192])
-@pytest.mark.parametrize("kind", ["dense_model", "hybrid_model"])
+@pytest.mark.parametrize("kind", ["dense_model", "hybrid_model", "recurrent_model", "windowed_model"])
 def test_it_is_within_a_tenth_on_tiny_models(
     kind: str,
     size: int,
@@ -123,3 +125,15 @@ def test_the_person_can_ask_beforehand_what_a_choice_will_need(tmp_path: Path, d
     told = botpsy(tmp_path, "model", "info", str(dense_model)).stdout
     assert "(8192 tokens of context, f16)" in told
     assert "model, copied" in told
+
+
+def test_what_checkpoints_may_take_is_as_set(tmp_path: Path, dense_model: Path, hybrid_model: Path) -> None:
+    def checkpoints(model: Path) -> int:
+        told = botpsy(tmp_path, "model", "info", str(model), "--json")
+        return json.loads(told.stdout)["memory"]["checkpoints"]
+
+    assert checkpoints(hybrid_model) == CHECKPOINT_BYTES
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "settings.toml").write_text("[engine]\ncache_mb = 300\n")
+    assert checkpoints(hybrid_model) == 300_000_000
+    assert checkpoints(dense_model) == 0, "its memory can be cut anywhere"

@@ -129,8 +129,8 @@ def _header(file: gguf.GGUFWriter, kind: Kind) -> None:
     file.add_context_length(8192)
     file.add_embedding_length(WIDTH)
     file.add_feed_forward_length(FEED_FORWARD)
-    file.add_head_count(HEADS)
-    file.add_head_count_kv(KV_HEADS)
+    file.add_head_count(0 if kind == "recurrent" else HEADS)
+    file.add_head_count_kv(0 if kind == "recurrent" else KV_HEADS)
     file.add_layer_norm_rms_eps(1e-6)
     if kind == "recurrent":
         file.add_ssm_conv_kernel(4)
