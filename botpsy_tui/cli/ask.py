@@ -1,6 +1,7 @@
 """``botpsy ask``: one question, one answer, on the same loop as the chat."""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -63,7 +64,8 @@ def _text_of(words: list[str] | None) -> str:
 async def _ask(text: str, model: str | None, as_json: bool, approve: Approvable | None) -> Exit:
     from botpsy_tui.agent.waiting import Nobody
     from botpsy_tui.application import Application
-    from botpsy_tui.cli.deciding import ReadsApproved, TerminalApprover
+    from botpsy_tui.attention import Attention
+    from botpsy_tui.cli.deciding import CallsAttention, ReadsApproved, TerminalApprover
     from botpsy_tui.cli.model import ensure_model
     from botpsy_tui.cli.outbox import see_off
     from botpsy_tui.cli.reporting import JsonReporter, TextReporter
@@ -81,7 +83,8 @@ async def _ask(text: str, model: str | None, as_json: bool, approve: Approvable 
         application.model = ensure_model(model, interactive=in_terminal)
     for notice in [*application.notices, *await application.interrupted_calls()]:
         say(f"botpsy: {notice}", err=True)
-    approver = TerminalApprover() if in_terminal else Nobody()
+    attention = Attention(application.settings.notice, os.environ)
+    approver = CallsAttention(TerminalApprover(), attention) if in_terminal else Nobody()
     if approve == "read":
         approver = ReadsApproved(approver)
     reporter = JsonReporter() if as_json else TextReporter(with_calls=in_terminal)

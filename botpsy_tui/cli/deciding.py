@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from botpsy_tui.approval import Approve, Approver, Decision, Edit, Question, Reject, Stop
-from botpsy_tui.cli.output import say, say_badge, say_row, show_prompt
+from botpsy_tui.attention import Attention
+from botpsy_tui.cli.output import say, say_badge, say_row, show_prompt, show_sequences
 from botpsy_tui.plugin import Proposal, Risk, for_display_line
 
 _KEYS = "[y]es, once · [e]dit · [n]o · [d]etails · [s]top: "
@@ -25,6 +26,22 @@ class ReadsApproved:
         if question.proposal.risk is Risk.READ:
             return Approve(question.proposal.digest, by="--approve read")
         return await self._otherwise.decide(question)
+
+
+class CallsAttention:
+    """Calls the person to the terminal while they are asked."""
+
+    def __init__(self, approver: Approver, attention: Attention) -> None:
+        self._approver = approver
+        self._attention = attention
+
+    async def decide(self, question: Question) -> Decision:
+        """Call, ask, and stop calling."""
+        show_sequences(self._attention.waiting(looked_at=False))
+        try:
+            return await self._approver.decide(question)
+        finally:
+            show_sequences(self._attention.done())
 
 
 class TerminalApprover:

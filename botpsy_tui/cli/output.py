@@ -81,6 +81,12 @@ def rewrite_line(text: str) -> None:
     sys.stderr.flush()
 
 
+def show_sequences(sequences: str) -> None:
+    """Write control sequences of our own making to standard error; no word from outside may be in them."""
+    sys.stderr.write(sequences)
+    sys.stderr.flush()
+
+
 def never_fail_to_write() -> None:
     """Let a terminal without Unicode show escapes instead of ending the command."""
     for stream in (sys.stdout, sys.stderr):

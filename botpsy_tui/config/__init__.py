@@ -6,6 +6,7 @@ from botpsy_tui.config.folders import cache_folder, config_folder, data_folder, 
 from botpsy_tui.config.secrets import read_secret, remove_secret, store_secret
 from botpsy_tui.config.settings import (
     EngineSettings,
+    NoticeSettings,
     Settings,
     SettingsProblem,
     endpoint_account,
@@ -17,6 +18,7 @@ from botpsy_tui.config.writing import add_account, change_engine, remove_account
 __all__ = [
     "AccountSettings",
     "EngineSettings",
+    "NoticeSettings",
     "Settings",
     "SettingsProblem",
     "add_account",

@@ -106,6 +106,17 @@ class ApprovalSettings(_Section):
     """Seconds that an approved mail waits in the outbox, where you can still take it back; 0 is none."""
 
 
+class NoticeSettings(_Section):
+    """How you are called while a call waits for your decision."""
+
+    bell: bool = True
+    """Ring the terminal's bell."""
+    desktop: bool = True
+    """Ask the terminal for a notification (OSC 9) while its window is not the one you are in."""
+    title: bool = True
+    """Say it in the window's title."""
+
+
 class Settings(_Section):
     """Everything the settings file may hold."""
 
@@ -113,6 +124,7 @@ class Settings(_Section):
     """Your time zone, such as ``Europe/Berlin``; unset, the machine's."""
     engine: EngineSettings = EngineSettings()
     approvals: ApprovalSettings = ApprovalSettings()
+    notice: NoticeSettings = NoticeSettings()
     accounts: list[AccountSettings] = []
     plugins: dict[str, dict[str, Any]] = {}
     """A table for each plugin, such as ``[plugins.calendar]``."""

@@ -2,6 +2,7 @@
 # pyright: reportUnknownMemberType=false
 # (Textual leaves the type argument of `app` open.)
 
+import os
 import sys
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 
+from botpsy_tui.attention import Attention
 from botpsy_tui.crash import crash_report
 from botpsy_tui.plugin import for_display
 from botpsy_tui.tui.ports import House
@@ -33,6 +35,7 @@ class BotPsyApp(App[None]):
     def __init__(self, house: House) -> None:
         super().__init__()
         self.house = house
+        self._attention = Attention(house.notice_settings, os.environ)
 
     def on_mount(self) -> None:
         """Open the chat, or the choice of a model where there is none."""
@@ -49,8 +52,19 @@ class BotPsyApp(App[None]):
         else:
             self.exit()
 
+    def on_chat_screen_waits(self, event: ChatScreen.Waits) -> None:
+        """Call the person, also where their window is another one; or stop calling."""
+        self._write(
+            self._attention.waiting(looked_at=self.app_focus) if event.begun else self._attention.done()
+        )
+
+    def _write(self, sequences: str) -> None:
+        if sequences and self._driver is not None and not self.is_headless:
+            self._driver.write(sequences)
+
     async def on_unmount(self) -> None:
-        """Close the house, also where the chat was never reached."""
+        """Give the window its title back; close the house, also where the chat was never reached."""
+        self._write(self._attention.done())
         await self.house.close()
 
     async def on_event(self, event: events.Event) -> None:

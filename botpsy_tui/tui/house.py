@@ -8,7 +8,7 @@ from botpsy_tui.application import Application, model_store
 from botpsy_tui.approval import Approver
 from botpsy_tui.approval.permissions import Permissions, read_permissions
 from botpsy_tui.approval.policy import Rule, revoke_rule
-from botpsy_tui.config import policy_path
+from botpsy_tui.config import NoticeSettings, policy_path
 from botpsy_tui.engine.types import Session
 from botpsy_tui.models import CATALOGUE, Progress, first_choice, size_text
 from botpsy_tui.tui.ports import Assistant, ModelOption
@@ -19,6 +19,11 @@ class ApplicationHouse:
 
     def __init__(self, application: Application) -> None:
         self._application = application
+
+    @property
+    def notice_settings(self) -> NoticeSettings:
+        """How the person is called while a call waits."""
+        return self._application.settings.notice
 
     @property
     def notices(self) -> Sequence[str]:

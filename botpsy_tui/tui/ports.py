@@ -8,6 +8,7 @@ from botpsy_tui.agent.events import ContextTrimmed, Event
 from botpsy_tui.approval import Approver
 from botpsy_tui.approval.permissions import Permissions
 from botpsy_tui.approval.policy import Rule
+from botpsy_tui.config import NoticeSettings
 from botpsy_tui.engine.types import Session
 
 
@@ -43,6 +44,11 @@ class ModelOption:
 
 class House(Protocol):
     """Settings, tools and models, put together."""
+
+    @property
+    def notice_settings(self) -> NoticeSettings:
+        """How the person is called while a call waits."""
+        ...
 
     @property
     def notices(self) -> Sequence[str]:

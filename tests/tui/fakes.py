@@ -9,6 +9,7 @@ from botpsy_tui.agent.assistant import Assistant
 from botpsy_tui.approval import Approver
 from botpsy_tui.approval.permissions import Permissions, read_permissions
 from botpsy_tui.approval.policy import Rule, revoke_rule
+from botpsy_tui.config import NoticeSettings
 from botpsy_tui.engine.types import Session
 from botpsy_tui.journal import Journal
 from botpsy_tui.plugin import Tool
@@ -36,6 +37,7 @@ class FakeHouse:
         self._journal = Journal(folder / "journal.sqlite")
         self.policy = folder / "config" / "policy.toml"
         self.policy.parent.mkdir(mode=0o700, exist_ok=True)
+        self.notice_settings = NoticeSettings()
         self.may_load = asyncio.Event()
         self.may_load.set()
         self.pull_problem: Exception | None = None

@@ -5,6 +5,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -12,6 +13,7 @@ from textual import work
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.geometry import Offset
+from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -61,11 +63,18 @@ class ChatScreen(Screen[None]):
         Binding("pagedown", "page(1)", "Page down", tooltip="Scroll the conversation", priority=True),
     ]
 
+    @dataclass
+    class Waits(Message):
+        """A call has begun to wait for the person, or none waits any more."""
+
+        begun: bool
+
     def __init__(self, house: House) -> None:
         super().__init__()
         self._house = house
         self._session: Session | None = None
         self._last_key_at = -1000.0
+        self._call_waits = False
         self._waiting: list[PersonMessage] = []
         self.conversation: Conversation | None = None
 
@@ -216,7 +225,8 @@ class ChatScreen(Screen[None]):
         card.ask(question, answer)
         self._log.follow()
         self._status.state = "waiting for you"
-        self.app.bell()
+        self._call_waits = True
+        self.post_message(self.Waits(begun=True))
         self._offer_focus()
 
     def withdraw(self, question: Question) -> None:
@@ -238,6 +248,9 @@ class ChatScreen(Screen[None]):
             composer.focus()
         elif card and quiet and self._on_top and self.focused is composer and not composer.text:
             card.focus()
+        if self._call_waits and card is None:
+            self._call_waits = False
+            self.post_message(self.Waits(begun=False))
         self._status.waiting = card is not None and _card_of(self.focused) is not card
 
     @property
