@@ -21,6 +21,8 @@ WRITERS = {"print", "typer.echo", "typer.secho", "typer.style", "click.echo", "r
 STREAMS = {"sys.stdout.write", "sys.stderr.write", "sys.__stdout__.write", "os.write"}
 QUESTIONS = {"typer.prompt", "typer.confirm"}
 MAY_WRITE = {"botpsy_tui/cli/output.py", "botpsy_tui/models/terminal_progress.py"}
+OTHER_FILES = {"botpsy_device/shell/running.py": {"os.write(descriptor, program)"}}
+"""Writes that go to no terminal: the sandbox's filter, into a file in memory."""
 
 CLEAN = {"for_display", "for_display_line", "crash_report"}
 """What gives text that is safe to draw."""
@@ -89,8 +91,12 @@ def once_assigned(function: ast.AST) -> dict[str, ast.expr]:
 def test_only_one_file_of_the_command_line_writes(path: Path) -> None:
     if path.relative_to(ROOT).as_posix() in MAY_WRITE:
         return
+    known = OTHER_FILES.get(path.relative_to(ROOT).as_posix().removeprefix("plugins/"), set())
     for call in calls(ast.parse(path.read_text())):
-        assert name_of(call.func) not in WRITERS | STREAMS, f"{path.name}:{call.lineno}: use cli/output.py"
+        if ast.unparse(call) not in known:
+            assert name_of(call.func) not in WRITERS | STREAMS, (
+                f"{path.name}:{call.lineno}: use cli/output.py"
+            )
 
 
 @pytest.mark.parametrize("path", places(COMMAND_LINE))
