@@ -16,6 +16,8 @@ COMMANDS = (
     Command("help", "Help", "Show the commands"),
     Command("new", "New conversation", "Begin anew; the model forgets what was said"),
     Command("copy", "Copy answer", "Copy the last answer"),
+    Command("pending", "Calls that wait", "Decide on calls that nobody could be asked about"),
+    Command("outbox", "Outbox", "Show what was approved and has not left yet"),
     Command("permissions", "Permissions", "Show your rules, and take one back"),
     Command("quit", "Quit", "End BotPsy"),
 )

@@ -1,5 +1,7 @@
 """Shows a turn as it happens: each event of the assistant changes the log or the status line."""
 
+import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from botpsy_tui.agent.events import (
@@ -46,6 +48,7 @@ class Conversation:
         """Of each call, who approved it in the person's place."""
         self._answer: AnswerMessage | None = None
         self._reasoning: Reasoning | None = None
+        self._stopping: asyncio.Event | None = None
         self.running = False
         self.last_answer = ""
 
@@ -58,12 +61,23 @@ class Conversation:
 
     async def answer(self, words: str) -> None:
         """Run one turn, to its end."""
+        await self._follow(self._assistant.turn(words))
+
+    async def decide_later(self, events: AsyncGenerator[Event, None], stopping: asyncio.Event) -> None:
+        """Show how a call that has waited is decided on; `stopping` is set where the person stops it."""
+        self._stopping = stopping
+        try:
+            await self._follow(events)
+        finally:
+            self._stopping = None
+
+    async def _follow(self, turn: AsyncGenerator[Event, None]) -> None:
         self.running = True
         self._cards.clear()
         self._by.clear()
         self._status.state = "thinking …"
         try:
-            async with aclosing(self._assistant.turn(words)) as events:
+            async with aclosing(turn) as events:
                 async for event in events:
                     await self._show(event)
         except Exception as error:  # noqa: BLE001 - whatever broke, the chat goes on, with one sentence
@@ -85,7 +99,9 @@ class Conversation:
 
     def stop(self) -> None:
         """End the running turn; a call that waits does not run."""
-        if self.running:
+        if self._stopping is not None:
+            self._stopping.set()
+        elif self.running:
             self._assistant.stop()
 
     async def card(self, call_id: str, proposal: Proposal) -> CallCard:
@@ -117,8 +133,8 @@ class Conversation:
             case CallDecided(call_id=call_id, decision=decision):
                 self._cards[call_id].show_state(_said(decision))
                 self._by[call_id] = f", {_said(decision)}" if _without_asking(decision) else ""
-            case CallHeld(call_id=call_id):
-                self._cards[call_id].show_state("approved, in the outbox")
+            case CallHeld(call_id=call_id, number=number, until=until):
+                self._cards[call_id].hold(number, until)
             case CallStarted(call_id=call_id):
                 self._cards[call_id].show_state("running …")
                 self._status.state = "running a call …"

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 
+from botpsy_tui.agent.waiting import WaitingCalls
 from botpsy_tui.application import Application, model_store
 from botpsy_tui.approval import Approver
 from botpsy_tui.approval.permissions import Permissions, read_permissions
@@ -80,6 +81,11 @@ class ApplicationHouse:
     def new_assistant(self, session: Session, approver: Approver) -> Assistant:
         """Begin a conversation."""
         return self._application.new_assistant(session, approver)
+
+    @property
+    def waiting(self) -> WaitingCalls:
+        """The application's calls that wait."""
+        return self._application.waiting
 
     async def permissions(self) -> Permissions:
         """Read the policy file, and what the journal tells of its rules."""

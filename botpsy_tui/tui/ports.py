@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from botpsy_tui.agent.events import ContextTrimmed, Event
+from botpsy_tui.agent.waiting import WaitingCalls
 from botpsy_tui.approval import Approver
 from botpsy_tui.approval.permissions import Permissions
 from botpsy_tui.approval.policy import Rule
@@ -77,6 +78,11 @@ class House(Protocol):
 
     def new_assistant(self, session: Session, approver: Approver) -> Assistant:
         """Begin a conversation."""
+        ...
+
+    @property
+    def waiting(self) -> WaitingCalls:
+        """The calls that wait: in the outbox, or for a decision."""
         ...
 
     async def permissions(self) -> Permissions:

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from botpsy_tui.agent.assistant import Assistant
+from botpsy_tui.agent.waiting import WaitingCalls
 from botpsy_tui.approval import Approver
 from botpsy_tui.approval.permissions import Permissions, read_permissions
 from botpsy_tui.approval.policy import Rule, revoke_rule
@@ -28,6 +30,7 @@ class FakeHouse:
         installed: str | None = "fake",
         load_problem: Exception | None = None,
         notices: Sequence[str] = (),
+        hold: timedelta = timedelta(hours=1),
     ) -> None:
         self.notices = notices
         self.tools = tools or (NoteTool(),)
@@ -38,6 +41,10 @@ class FakeHouse:
         self.policy = folder / "config" / "policy.toml"
         self.policy.parent.mkdir(mode=0o700, exist_ok=True)
         self.notice_settings = NoticeSettings()
+        self._hold = hold
+        self.waiting = WaitingCalls(
+            tools=self.tools, journal=self._journal, clock=clock, policy_path=self.policy, hold=hold
+        )
         self.may_load = asyncio.Event()
         self.may_load.set()
         self.pull_problem: Exception | None = None
@@ -79,6 +86,7 @@ class FakeHouse:
             journal=self._journal,
             clock=clock,
             policy_path=self.policy,
+            hold=self._hold,
         )
 
     async def permissions(self) -> Permissions:
@@ -88,4 +96,5 @@ class FakeHouse:
         return await asyncio.to_thread(revoke_rule, self.policy, rule_id)
 
     async def close(self) -> None:
+        await self.waiting.close()
         self._journal.close()

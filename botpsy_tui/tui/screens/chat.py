@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -25,6 +26,7 @@ from botpsy_tui.tui.approver import ChatApprover
 from botpsy_tui.tui.commands import COMMANDS, Command, command_of
 from botpsy_tui.tui.conversation import Conversation
 from botpsy_tui.tui.history import History
+from botpsy_tui.tui.outbox import OutboxDesk
 from botpsy_tui.tui.ports import House
 from botpsy_tui.tui.screens.edit import EditScreen
 from botpsy_tui.tui.screens.permissions import PermissionsScreen
@@ -56,7 +58,9 @@ class ChatScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", tooltip="Stop the model; what was said stays"),
-        Binding("ctrl+g", "decide", "Decide", tooltip="Go to the call that waits", priority=True),
+        Binding(
+            "ctrl+g", "decide", "Decide", tooltip="Go to the call that waits, or the outbox", priority=True
+        ),
         Binding("ctrl+y", "copy", "Copy answer", tooltip="Copy the last answer", priority=True),
         Binding("ctrl+c", "interrupt", "Stop or copy", tooltip="Stop, or copy the selection", priority=True),
         Binding("pageup", "page(-1)", "Page up", tooltip="Scroll the conversation", priority=True),
@@ -108,6 +112,8 @@ class ChatScreen(Screen[None]):
     async def _load(self) -> None:
         for sentence in await self._house.interrupted_calls():
             await self._log.add(Notice(sentence, error=True))
+        await self._outbox.greet()
+        self._follow_outbox()
         self._status.state = f"loading {self._house.installed_model() or 'the model'} …"
         try:
             self._session = await self._house.load_session()
@@ -119,6 +125,14 @@ class ChatScreen(Screen[None]):
         if not self._session.info.calls_tools:
             await self._log.add(Notice("This model's template knows no tools: it can talk, not act."))
         self._begin_conversation(self._session)
+
+    @cached_property
+    def _outbox(self) -> OutboxDesk:
+        return OutboxDesk(waiting=self._house.waiting, log=self._log, cards=lambda: self.query(CallCard))
+
+    @work(exclusive=True, group="outbox", exit_on_error=False)
+    async def _follow_outbox(self) -> None:
+        await self._outbox.follow()
 
     def _begin_conversation(self, session: Session) -> None:
         assistant = self._house.new_assistant(session, ChatApprover(self))
@@ -133,6 +147,9 @@ class ChatScreen(Screen[None]):
             self._status.state = "getting ready …"
             await conversation.prepare()
             self._status.state = "ready"
+        await self._answer_waiting(conversation)
+
+    async def _answer_waiting(self, conversation: Conversation) -> None:
         while self._waiting:
             message = self._waiting.pop(0)
             message.begin()
@@ -184,10 +201,32 @@ class ChatScreen(Screen[None]):
                 self._new()
             case "copy":
                 self.action_copy()
+            case "pending":
+                await self._decide_later()
+            case "outbox":
+                await self._outbox.list()
             case "permissions":
                 self.app.push_screen(PermissionsScreen(self._house))
             case _:
                 self.app.exit()
+
+    async def _decide_later(self) -> None:
+        """Ask about each call that waits, once nothing else is asked."""
+        if self.conversation is None or self._turns_running:
+            await self._log.add(Notice("Once the model is ready and has ended its turn: /pending again."))
+        elif not await self._house.waiting.left_behind():
+            await self._log.add(Notice("Nothing waits for you."))
+        else:
+            self._ask_about_waiting(self.conversation)
+
+    @work(exclusive=True, group="turns", exit_on_error=False)
+    async def _ask_about_waiting(self, conversation: Conversation) -> None:
+        stopping = asyncio.Event()
+        for call in await self._house.waiting.left_behind():
+            if not stopping.is_set():
+                events = self._house.waiting.decide(call.number, ChatApprover(self), stopping)
+                await conversation.decide_later(events, stopping)
+        await self._answer_waiting(conversation)
 
     @work(exclusive=True, group="new", exit_on_error=False)
     async def _new(self) -> None:
@@ -199,7 +238,7 @@ class ChatScreen(Screen[None]):
         turns = [worker.wait() for worker in self.workers if worker.group == "turns" and worker.is_running]
         await asyncio.gather(*turns, return_exceptions=True)
         for child in list(self._log.children):
-            if child not in self._waiting:
+            if child not in self._waiting and not (isinstance(child, CallCard) and child.held):
                 await child.remove()
         if not self._waiting:
             await self._log.add(_greeting())
@@ -260,10 +299,15 @@ class ChatScreen(Screen[None]):
 
     def action_decide(self) -> None:
         """Go to the call that waits."""
-        card = self._waiting_card()
+        card = self._waiting_card() or next((card for card in self.query(CallCard) if card.held), None)
         if card is not None and self._on_top and _card_of(self.focused) is not card:
             card.focus()
+            card.fetched = card.held
             card.scroll_visible()
+
+    async def on_call_card_take_back_wanted(self, event: CallCard.TakeBackWanted) -> None:
+        """Take a call out of the outbox."""
+        await self._outbox.take_back(event.card)
 
     def on_call_card_edit_wanted(self, event: CallCard.EditWanted) -> None:
         """Open the form."""
@@ -348,4 +392,6 @@ def _let_go(widget: Widget | None) -> bool:
     where it means nothing, and not into the composer.
     """
     card = _card_of(widget)
-    return card is not None and not card.waits and time.monotonic() - card.decided_at >= GRACE_SECONDS
+    if card is None or card.waits or (card.held and card.fetched):
+        return False
+    return time.monotonic() - card.decided_at >= GRACE_SECONDS

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from rich.table import Table
@@ -48,11 +49,18 @@ class CallCard(Vertical, can_focus=True):
         Binding("e", "edit", "Edit", tooltip="Change the arguments; the call is shown again"),
         Binding("n", "reject", "Reject", tooltip="Say no, and why if you like"),
         Binding("d", "details", "Details", tooltip="Show every argument and the payload's hash"),
+        Binding("u", "take_back", "Take back", tooltip="Take the call out of the outbox: it is not done"),
     ]
 
     @dataclass
     class EditWanted(Message):
         """The person wants to change the arguments."""
+
+        card: "CallCard"
+
+    @dataclass
+    class TakeBackWanted(Message):
+        """The person wants a call of the outbox not to be done."""
 
         card: "CallCard"
 
@@ -68,6 +76,11 @@ class CallCard(Vertical, can_focus=True):
         self._asked_at = 0.0
         self.decided_at = 0.0
         """When the person last decided, by the monotonic clock."""
+        self.number: int | None = None
+        """The call's number in the journal, once it is in the outbox."""
+        self.fetched = False
+        """True while the person has gone to a card in the outbox: it keeps the focus."""
+        self._until: datetime | None = None
         self._details = False
         self._result = ""
         self._told = ""
@@ -85,10 +98,12 @@ class CallCard(Vertical, can_focus=True):
             yield CardButton("Edit (e)", name="edit", compact=True)
             yield CardButton("Reject (n)", name="reject", compact=True)
             yield CardButton("Details (d)", name="details", compact=True)
+            yield CardButton("Take back (u)", name="take-back", classes="take-back", compact=True)
 
     def on_mount(self) -> None:
         """Draw it."""
         self._redraw()
+        self.set_interval(0.5, self._count_down)
 
     @property
     def waits(self) -> bool:
@@ -118,13 +133,37 @@ class CallCard(Vertical, can_focus=True):
         self._told = (self._told + text)[-_MOST_TOLD:]
         self.show_state(self._state, "\n".join(self._told.splitlines()[-_LINES_TOLD:]))
 
+    @property
+    def held(self) -> bool:
+        """True while the call is in the outbox."""
+        return self._until is not None
+
+    def hold(self, number: int, until: datetime) -> None:
+        """Count down to the moment when the call leaves the outbox."""
+        self.number, self._until = number, until
+        self._count_down()
+
+    def left(self, state: str, result: str) -> None:
+        """Show what became of a call that was in the outbox."""
+        self._until = None
+        self.show_state(state, result)
+
     def withdraw(self) -> None:
         """Nobody waits for a decision any more."""
         self._answer = None
         self.remove_class("-rejecting")
         self.show_state("not run")
 
+    def _count_down(self) -> None:
+        if self._until is not None:
+            rest = max(0.0, (self._until - datetime.now(UTC)).total_seconds())
+            self.show_state(f"in the outbox, leaves in {rest:.0f} s · Ctrl+G, then u takes it back")
+
     # -- deciding
+
+    def on_blur(self) -> None:
+        """The person has gone elsewhere."""
+        self.fetched = False
 
     def on_focus(self) -> None:
         """Begin the time of grace."""
@@ -154,6 +193,11 @@ class CallCard(Vertical, can_focus=True):
         self._details = not self._details
         self._redraw()
 
+    def action_take_back(self) -> None:
+        """Have the call not be done, where it is in the outbox."""
+        if self.held:
+            self.post_message(self.TakeBackWanted(self))
+
     def edited(self, arguments: Mapping[str, Any]) -> None:
         """Take what the form gave."""
         self.draft = arguments
@@ -177,6 +221,8 @@ class CallCard(Vertical, can_focus=True):
         event.stop()
         if event.button.name == "details":
             self.action_details()
+        elif event.button.name == "take-back":
+            self.action_take_back()
         elif time.monotonic() - self._asked_at >= GRACE_SECONDS:
             match event.button.name:
                 case "approve":
@@ -214,6 +260,7 @@ class CallCard(Vertical, can_focus=True):
 
     def _redraw(self) -> None:
         self.set_class(self.waits, "-waits")
+        self.set_class(self.held, "-held")
         self._summary.update(self._preview())
         state = Text.assemble((for_display(self._state), self._state_style()))
         if self._result:
