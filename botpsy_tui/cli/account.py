@@ -21,14 +21,17 @@ app = typer.Typer(
 
 @app.command("add")
 def add(
-    kind: Annotated[str, typer.Argument(help="The kind of account: caldav, mail or maildir.")],
-    address: Annotated[
-        str,
-        typer.Argument(
-            help="For caldav the server's address, such as https://dav.example.org/; for mail your mail "
-            "address; for maildir a folder."
-        ),
+    kind: Annotated[
+        str, typer.Argument(help="The kind of account: caldav, mail, maildir, searxng, brave or mojeek.")
     ],
+    address: Annotated[
+        str | None,
+        typer.Argument(
+            help="For caldav and searxng the server's address, such as https://dav.example.org/; for mail "
+            "your mail address; for maildir a folder. Brave and mojeek need none.",
+            show_default=False,
+        ),
+    ] = None,
     user: Annotated[str | None, typer.Option("--user", "-u", help="Your user name there.")] = None,
     name: Annotated[
         str | None, typer.Option(help="A short name of your own; else made from the address.")
@@ -54,6 +57,7 @@ def add(
     Examples:
     botpsy account add caldav https://dav.example.org/ --user nia
     botpsy account add mail nia@example.org
+    botpsy account add brave
     """
     from botpsy_tui.application import account_kinds
     from botpsy_tui.config import (
@@ -71,11 +75,17 @@ def add(
             f"There is no kind of account {kind!r}; there are: {', '.join(sorted(kinds)) or 'none'}.",
             Exit.USAGE,
         )
+    usual = kinds[kind].usual_address
+    address = address or usual
+    if not address:
+        stop(
+            f"An account of the kind {kind} needs an address: botpsy account add {kind} ADDRESS.", Exit.USAGE
+        )
     try:
         if any(account.name == name for account in load_settings().accounts):
             stop(f"There is an account {name} already; choose another --name or remove it first.", Exit.USAGE)
         account = AccountSettings(
-            name=name or _name_from(address),
+            name=name or (kind if address == usual else _name_from(address)),
             kind=kind,
             settings={**kinds[kind].settings_of(address, user), **_settings_in(more or [])},
             password_command=shlex.split(password_command) if password_command else None,

@@ -101,6 +101,8 @@ class AccountKind(ABC):
     kind: ClassVar[str]
     description: ClassVar[str]
     needs_secret: ClassVar[bool] = True
+    usual_address: ClassVar[str] = ""
+    """The address where the person names none; empty where there is none that fits all."""
 
     def settings_of(self, address: str, user: str | None) -> dict[str, str]:
         """Return the settings that ``botpsy account add KIND ADDRESS --user NAME`` begins with."""

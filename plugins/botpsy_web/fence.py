@@ -46,6 +46,10 @@ class Fence:
         self._resolver = resolver
         self._open_to = frozenset(open_to)
 
+    def opened_to(self, host: str, port: int) -> "Fence":
+        """Return a fence that lets this one host be reached as well, wherever it is."""
+        return Fence(self._resolver, open_to=self._open_to | {(host, port)})
+
     def check_name(self, host: str, port: int) -> None:
         """Refuse a host that can be told to be none of the public internet without looking it up.
 

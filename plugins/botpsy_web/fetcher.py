@@ -91,6 +91,11 @@ class Fetcher:
         self._limits = limits or Limits()
         self._tls = tls
 
+    def opened_to(self, address: WebAddress) -> "Fetcher":
+        """Return a fetcher that reaches this address's own host as well, wherever it is."""
+        fence = self.fence.opened_to(address.host, address.port)
+        return Fetcher(fence, limits=self._limits, tls=self._tls)
+
     async def get(
         self,
         address: WebAddress,

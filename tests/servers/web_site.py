@@ -1,6 +1,7 @@
 """A web site on loopback, with TLS and without, whose pages are written out to the byte."""
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -44,6 +45,7 @@ class WebSite:
     """By path and query, or by host, path and query."""
     requests: list[str] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)
     port: int = 0
     plain_port: int = 0
 
@@ -52,14 +54,19 @@ class WebSite:
         """What was asked for, without robots.txt."""
         return [line.split(" ")[1] for line in self.requests if "/robots.txt" not in line]
 
+    def find(self, host: str, target: str) -> Page | None:
+        return self.pages.get(host + target, self.pages.get(target))
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             self.heads.append(head)
             self.requests.append(head.partition("\r\n")[0])
+            length = re.search(r"(?i)\r\ncontent-length: *(\d+)", head)
+            self.bodies.append((await reader.readexactly(int(length[1]))).decode() if length else "")
             target = head.split(" ")[1]
             host = next(line[6:] for line in head.split("\r\n") if line.lower().startswith("host: "))
-            page = self.pages.get(host.partition(":")[0] + target, self.pages.get(target))
+            page = self.find(host.partition(":")[0], target)
             if page is None:
                 page = answer("<p>Nothing here.</p>", status="404 Not Found")
             if isinstance(page, bytes):

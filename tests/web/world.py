@@ -13,7 +13,7 @@ from botpsy_web.fetcher import Answer, Fetcher, Limits
 from botpsy_web.plugin import WebPlugin
 from botpsy_web.urls import WebAddress, web_address
 
-from botpsy_tui.plugin import Context, Host, Outcome, Proposal, References, Tool
+from botpsy_tui.plugin import Account, Context, Host, Outcome, Proposal, References, Tool
 from tests.servers.name_server import NameServer, name_server
 from tests.servers.web_site import WebSite, web_site
 
@@ -30,6 +30,7 @@ class Web:
     folder: Path
     references: References = field(default_factory=References)
     settings: dict[str, object] = field(default_factory=dict)
+    accounts: list[Account] = field(default_factory=list)
 
     def address(self, path: str, host: str = HOST) -> WebAddress:
         return web_address(self.url(path, host))
@@ -41,7 +42,13 @@ class Web:
         return Fetcher(self.fence, limits=limits, tls=self.site.tls)
 
     def tool(self, name: str) -> Tool[Any]:
-        host = Host(data_folder=self.folder, settings=self.settings, secret=lambda _: "", clock=lambda: NOW)
+        host = Host(
+            data_folder=self.folder,
+            settings=self.settings,
+            accounts=self.accounts,
+            secret=lambda account: f"key of {account.name}",
+            clock=lambda: NOW,
+        )
         return next(t for t in WebPlugin(host, fetcher=self.fetcher()).tools() if t.name == name)
 
     def context(self, words: str) -> Context:
@@ -50,6 +57,11 @@ class Web:
     async def propose(self, name: str, words: str = "", **arguments: Any) -> Proposal:
         tool = self.tool(name)
         return await tool.propose(tool.arguments(**arguments), self.context(words))
+
+    async def search(self, query: str, words: str = "", **more: Any) -> Outcome:
+        tool = self.tool("search_web")
+        context = self.context(words or f"search for {query}")
+        return await tool.commit(await tool.propose(tool.arguments(query=query, **more), context), context)
 
     async def read(self, path: str, question: str = "", **more: Any) -> Outcome:
         """Read a page as a person asks for it: its address, and a question."""
