@@ -10,6 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from botpsy_tui.agent.assistant import Assistant
+from botpsy_tui.agent.undoing import Undoing
 from botpsy_tui.agent.waiting import WaitingCalls
 from botpsy_tui.approval import Approver
 from botpsy_tui.config import (
@@ -139,6 +140,11 @@ class Application:
     def waiting(self) -> WaitingCalls:
         """The calls that wait: in the outbox, or for a decision."""
         return self.waiting_calls()
+
+    @property
+    def undoing(self) -> Undoing:
+        """Takes back what was done."""
+        return Undoing(tools=self.tools, journal=self.journal, clock=self.clock)
 
     def waiting_calls(self, hold: timedelta | None = None) -> WaitingCalls:
         """Return what decides on calls that wait; `hold`: how long one is held, else as the settings say."""

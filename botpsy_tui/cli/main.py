@@ -8,9 +8,11 @@ import typer
 from botpsy_tui import __version__
 from botpsy_tui.cli import account, model, outbox, pending, plugin, policy
 from botpsy_tui.cli.ask import ask
+from botpsy_tui.cli.audit import audit
 from botpsy_tui.cli.exits import Exit, stop
 from botpsy_tui.cli.export_training import export_training
 from botpsy_tui.cli.output import never_fail_to_write, say
+from botpsy_tui.cli.undo import undo
 from botpsy_tui.crash import crash_report
 
 app = typer.Typer(
@@ -24,6 +26,8 @@ app = typer.Typer(
 )
 app.command("ask")(ask)
 app.command("export-training")(export_training)
+app.command("undo")(undo)
+app.command("audit")(audit)
 app.add_typer(model.app, name="model")
 app.add_typer(account.app, name="account")
 app.add_typer(plugin.app, name="plugin")

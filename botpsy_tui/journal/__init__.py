@@ -5,6 +5,7 @@ from botpsy_tui.journal.history import PastCall, PastConversation, PastMessage
 from botpsy_tui.journal.journal import Journal
 from botpsy_tui.journal.records import CallRecord, CallRequest
 from botpsy_tui.journal.rulings import Ruling
+from botpsy_tui.journal.secrets import hide_secrets, without_secrets
 from botpsy_tui.journal.states import CallMoved, CallState, JournalProblem
 
 __all__ = [
@@ -19,4 +20,6 @@ __all__ = [
     "PastConversation",
     "PastMessage",
     "Ruling",
+    "hide_secrets",
+    "without_secrets",
 ]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from botpsy_tui.journal.processes import this_process
+from botpsy_tui.journal.secrets import without_secrets
 from botpsy_tui.journal.states import CallState, JournalProblem, may_follow, moved
 
 CALL_COLUMNS = "id, conversation, call_id, tool, risk, digest, proposal, request, undoes"
@@ -33,6 +34,44 @@ class AuditEntry:
     undoes: int | None
     hash: str
     """SHA-256 (hex) over this entry and the hash of the one before it."""
+
+    def in_words(self) -> str:
+        """Say what happened, in a few words; it may hold text from outside."""
+        told = {key: str(value) for key, value in self.detail.items() if value and key != "record"}
+        who = told.get("by", "")
+        match self.state:
+            case CallState.PROPOSED:
+                undoes = f", takes back call {self.undoes}" if self.undoes is not None else ""
+                return f"proposed ({self.risk}{undoes})"
+            case CallState.REPLACED:
+                return f"replaced by call {who}" if who else "replaced by another"
+            case CallState.APPROVED:
+                taint = f"; words of others were about: {told['taint']}" if "taint" in told else ""
+                return f"approved by {'you' if who == 'person' else who}{taint}"
+            case CallState.HELD:
+                return f"in the outbox until {told.get('until', '')}"
+            case CallState.UNDONE:
+                return f"undone by call {who}"
+            case _:
+                more = told.get("reason") or told.get("problem") or told.get("result") or ""
+                return f"{self.state.value}: {more}" if more else self.state.value
+
+    def as_values(self) -> dict[str, Any]:
+        """Return it as JSON values, with what looks like a secret left out."""
+        values: dict[str, Any] = {
+            "number": self.number,
+            "at": self.at.isoformat(),
+            "call": self.call,
+            "tool": self.tool,
+            "risk": self.risk,
+            "state": self.state.value,
+            "detail": without_secrets(self.detail),
+            "hash": self.hash,
+        }
+        if self.state is CallState.PROPOSED:
+            values["proposal"] = without_secrets(self.proposal)
+            values["undoes"] = self.undoes
+        return values
 
 
 def append(

@@ -7,36 +7,19 @@ from email.utils import getaddresses
 from typing import Any
 
 from botpsy_tui.engine.types import Message, ToolCall
+from botpsy_tui.journal import hide_secrets
 from botpsy_tui.training.examples import Example
 
 _EMAIL = re.compile(r"[\w.+'-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"(?<![\w.:/-])(?!\d{4}-\d{2}-\d{2})(?:\+\d|\(?0|\(\d)[\d ()./-]{6,}\d(?![\w:-])")
 _NAME_SEPARATORS = re.compile(r"\s*(?:,|;|&|\band\b|\bund\b)\s*")
 _NOT_A_NAME = frozenset(["me", "my", "us", "the", "a", "an", "and", "with", "everyone", "all", "team"])
-_SECRETS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"  # a JSON web token
-    r"|\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|npm|pypi)[-_][A-Za-z0-9_-]{16,}"
-    r"|\bAKIA[A-Z0-9]{16}\b"
-    r"|\bBearer\s+[\w.~+/-]{8,}=*"
-    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",  # a password in an address
-    re.DOTALL,
-)
-_NAMED_SECRET = re.compile(
-    r"(\b(?:password|passwort|passcode|passphrase|pin|secret|token|api[ _-]?key)\b\s*(?:is|ist|:|=)\s*)"
-    r"(?:\"[^\"]+\"|'[^']+'|\S+)",
-    re.IGNORECASE,
-)
-_SECRET = "[secret]"
 
 
 def without_secrets(example: Example) -> Example:
     """Replace what looks like a password, a key or a token; this is always done."""
 
-    def hide(text: str) -> str:
-        return _NAMED_SECRET.sub(rf"\g<1>{_SECRET}", _SECRETS.sub(_SECRET, text))
-
-    return _changed(example, hide)
+    return _changed(example, hide_secrets)
 
 
 def masked(example: Example) -> Example:

@@ -18,9 +18,17 @@ COMMANDS = (
     Command("copy", "Copy answer", "Copy the last answer"),
     Command("pending", "Calls that wait", "Decide on calls that nobody could be asked about"),
     Command("outbox", "Outbox", "Show what was approved and has not left yet"),
+    Command("undo", "Undo", "Take back the last call that changed something, or the one with that number"),
+    Command("audit", "Audit", "Show what was proposed, decided and done of late"),
     Command("permissions", "Permissions", "Show your rules, and take one back"),
     Command("quit", "Quit", "End BotPsy"),
 )
+
+
+def number_of(words: str) -> int | None:
+    """Return the number that was typed behind a command, or None."""
+    rest = words.split()[1:]
+    return int(rest[0]) if rest and rest[0].isdecimal() else None
 
 
 def command_of(words: str) -> Command | None:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 
+from botpsy_tui.agent.undoing import Undoing
 from botpsy_tui.agent.waiting import WaitingCalls
 from botpsy_tui.application import Application, model_store
 from botpsy_tui.approval import Approver
@@ -11,6 +12,7 @@ from botpsy_tui.approval.permissions import Permissions, read_permissions
 from botpsy_tui.approval.policy import Rule, revoke_rule
 from botpsy_tui.config import NoticeSettings, policy_path
 from botpsy_tui.engine.types import Session
+from botpsy_tui.journal import AuditEntry
 from botpsy_tui.models import CATALOGUE, Progress, first_choice, size_text
 from botpsy_tui.tui.ports import Assistant, ModelOption
 
@@ -86,6 +88,15 @@ class ApplicationHouse:
     def waiting(self) -> WaitingCalls:
         """The application's calls that wait."""
         return self._application.waiting
+
+    @property
+    def undoing(self) -> Undoing:
+        """What takes calls back."""
+        return self._application.undoing
+
+    async def audit(self, most: int) -> Sequence[AuditEntry]:
+        """Return the last entries of the journal's audit."""
+        return (await self._application.journal.audit())[-most:]
 
     async def permissions(self) -> Permissions:
         """Read the policy file, and what the journal tells of its rules."""

@@ -1,9 +1,9 @@
-"""The outbox on the screen: cards that count down, what became of them, and what waits for the person."""
+"""The record on the screen: the outbox's cards that count down, what waits for the person, the audit."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from botpsy_tui.agent.waiting import Left, WaitingCalls
-from botpsy_tui.journal import CallState, JournalProblem
+from botpsy_tui.journal import AuditEntry, CallRecord, CallState, JournalProblem, hide_secrets
 from botpsy_tui.tui.widgets.card import CallCard
 from botpsy_tui.tui.widgets.log import ConversationLog
 from botpsy_tui.tui.widgets.messages import Notice
@@ -15,6 +15,20 @@ _STATES = {
     CallState.PENDING: "not sent, it waits for you: /pending",
     CallState.CANCELLED: "taken back",
 }
+
+
+MOST_ENTRIES = 30
+"""Entries of the audit that the chat shows; `botpsy audit` shows them all."""
+
+
+def audit_text(entries: Sequence[AuditEntry]) -> str:
+    """Return the entries as lines; they may hold text from outside."""
+    rows = [
+        f"{entry.at.astimezone():%d %b %H:%M:%S}  {entry.call}  {entry.title}: "
+        f"{hide_secrets(entry.in_words()).partition(chr(10))[0][:120]}"
+        for entry in entries
+    ]
+    return "\n".join([*rows, "`botpsy audit` shows all of it; /undo N takes call N back."])
 
 
 class OutboxDesk:
@@ -51,6 +65,10 @@ class OutboxDesk:
             await self._log.add(Notice(str(problem), error=True))
         else:
             card.left("taken back, nothing was sent", "")
+
+    async def waits(self) -> Sequence[CallRecord]:
+        """Return the calls that wait for the person."""
+        return await self._waiting.left_behind()
 
     async def list(self) -> None:
         """Show what is in the outbox."""

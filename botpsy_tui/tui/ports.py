@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from botpsy_tui.agent.events import ContextTrimmed, Event
+from botpsy_tui.agent.undoing import Undoing
 from botpsy_tui.agent.waiting import WaitingCalls
 from botpsy_tui.approval import Approver
 from botpsy_tui.approval.permissions import Permissions
 from botpsy_tui.approval.policy import Rule
 from botpsy_tui.config import NoticeSettings
 from botpsy_tui.engine.types import Session
+from botpsy_tui.journal import AuditEntry
 
 
 class Assistant(Protocol):
@@ -83,6 +85,15 @@ class House(Protocol):
     @property
     def waiting(self) -> WaitingCalls:
         """The calls that wait: in the outbox, or for a decision."""
+        ...
+
+    @property
+    def undoing(self) -> Undoing:
+        """Takes back what was done."""
+        ...
+
+    async def audit(self, most: int) -> Sequence[AuditEntry]:
+        """Return the last entries of the audit, oldest first."""
         ...
 
     async def permissions(self) -> Permissions:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from botpsy_tui.plugin import Proposal, Risk, ToolError
+from botpsy_tui.plugin import ChangedSince, Line, Proposal, Risk, ToolError
 from tests.calendar.world import World, event, lines
 
 BOOK = "Book 30 minutes with lena@example.org tomorrow afternoon when I'm free, call it Review"
@@ -118,9 +118,18 @@ async def test_undo_refuses_where_the_event_was_changed_since(world: World) -> N
     (name,) = set(world.files()) - before
     path = world.personal / name
     path.write_text(path.read_text().replace("Lunch", "Brunch"))
-    with pytest.raises(ToolError, match="changed"):
+    with pytest.raises(ChangedSince, match="changed") as refused:
         await world.undo("create_event", outcome)
+    assert refused.value.changes == (Line("What", "Brunch", "Lunch"),)
     assert "Brunch" in path.read_text()
+    path.write_text(path.read_text().replace("T120000", "T130000"))
+    with pytest.raises(ChangedSince) as refused:
+        await world.undo("create_event", outcome)
+    assert Line("Starts", "2026-12-02 13:00", "2026-12-02 12:00") in refused.value.changes
+    path.unlink()
+    with pytest.raises(ChangedSince) as refused:
+        await world.undo("create_event", outcome)
+    assert refused.value.changes == (Line("Event", "deleted", "Lunch"),)
 
 
 async def test_a_moved_event_keeps_its_length_and_all_that_is_not_named(world: World) -> None:

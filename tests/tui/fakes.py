@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from botpsy_tui.agent.assistant import Assistant
+from botpsy_tui.agent.undoing import Undoing
 from botpsy_tui.agent.waiting import WaitingCalls
 from botpsy_tui.approval import Approver
 from botpsy_tui.approval.permissions import Permissions, read_permissions
 from botpsy_tui.approval.policy import Rule, revoke_rule
 from botpsy_tui.config import NoticeSettings
 from botpsy_tui.engine.types import Session
-from botpsy_tui.journal import Journal
+from botpsy_tui.journal import AuditEntry, Journal
 from botpsy_tui.plugin import Tool
 from botpsy_tui.tui.ports import ModelOption
 from tests.agent.fakes import FakeSession, NoteTool, clock
@@ -88,6 +89,13 @@ class FakeHouse:
             policy_path=self.policy,
             hold=self._hold,
         )
+
+    @property
+    def undoing(self) -> Undoing:
+        return Undoing(tools=self.tools, journal=self._journal, clock=clock)
+
+    async def audit(self, most: int) -> Sequence[AuditEntry]:
+        return (await self._journal.audit())[-most:]
 
     async def permissions(self) -> Permissions:
         return await read_permissions(self.policy, self._journal, clock())

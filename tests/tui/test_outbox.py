@@ -1,4 +1,4 @@
-"""The outbox in the chat: a card counts down, u takes the call back; /pending asks about what waits."""
+"""The record in the chat: the outbox counts down and u takes a call back; /pending, /undo and /audit."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from botpsy_tui.agent.assistant import Assistant
 from botpsy_tui.agent.waiting import Nobody
 from botpsy_tui.journal import Journal
-from botpsy_tui.plugin import Risk
+from botpsy_tui.plugin import Context, Outcome, Risk, Undo
 from botpsy_tui.tui import BotPsyApp
 from botpsy_tui.tui.widgets.card import CallCard, CardButton
 from botpsy_tui.tui.widgets.composer import Composer
@@ -151,3 +151,36 @@ async def test_pending_asks_one_after_the_other_and_escape_leaves_the_rest(tmp_p
         assert len(pilot.app.screen.query(CallCard)) == 2
         assert [call.number for call in await house.waiting.left_behind()] == [2, 3]
     assert house.tools[0].committed == ["milk"]
+
+
+async def test_undo_shows_a_card_and_takes_the_last_change_back(tmp_path: Path) -> None:
+    class PageTool(NoteTool):
+        async def undo(self, undo: Undo, context: Context) -> Outcome:
+            self.committed.clear()
+            return Outcome("Torn out.", "Torn out.")
+
+    house = FakeHouse(tmp_path, FakeSession(MILK, "It is noted."), PageTool())
+    async with BotPsyApp(house).run_test(size=(100, 40)) as pilot:
+        await say(pilot, "Note milk")
+        await card_in_focus(pilot)
+        await pilot.press("y")
+        await until(pilot, shows(pilot, "It is noted."))
+        await until(pilot, shows(pilot, "ready"))
+        await say(pilot, "/undo")
+        card = await card_in_focus(pilot)
+        assert "Undo: Tear it out" in screen_text(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: not card.waits)
+        assert house.tools[0].committed == ["milk"]
+        await until(pilot, shows(pilot, "ready"))
+        await say(pilot, "/undo 1")
+        await card_in_focus(pilot)
+        await pilot.press("y")
+        await until(pilot, shows(pilot, "Torn out."))
+        assert house.tools[0].committed == []
+        await until(pilot, shows(pilot, "ready"))
+        await say(pilot, "/undo")
+        await until(pilot, shows(pilot, "There is nothing to undo."))
+        await say(pilot, "/audit")
+        await until(pilot, shows(pilot, "Write a note: undone by call 3"))
+        assert "approved by you" in screen_text(pilot)

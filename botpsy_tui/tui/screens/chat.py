@@ -4,7 +4,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,14 +19,15 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from botpsy_tui.agent.events import Event
 from botpsy_tui.approval import Decision, Question
 from botpsy_tui.config import data_folder
 from botpsy_tui.engine.types import Session
 from botpsy_tui.tui.approver import ChatApprover
-from botpsy_tui.tui.commands import COMMANDS, Command, command_of
+from botpsy_tui.tui.commands import COMMANDS, Command, command_of, number_of
 from botpsy_tui.tui.conversation import Conversation
 from botpsy_tui.tui.history import History
-from botpsy_tui.tui.outbox import OutboxDesk
+from botpsy_tui.tui.outbox import MOST_ENTRIES, OutboxDesk, audit_text
 from botpsy_tui.tui.ports import House
 from botpsy_tui.tui.screens.edit import EditScreen
 from botpsy_tui.tui.screens.permissions import PermissionsScreen
@@ -35,6 +36,9 @@ from botpsy_tui.tui.widgets.composer import Composer
 from botpsy_tui.tui.widgets.log import ConversationLog
 from botpsy_tui.tui.widgets.messages import Notice, PersonMessage, sentence_of
 from botpsy_tui.tui.widgets.status import StatusLine
+
+Asked = Callable[[asyncio.Event], AsyncGenerator[Event, None]]
+"""Has a call decided on, from its card to its end, or until the event is set."""
 
 QUIET_SECONDS = 1.0
 """A card takes the focus only where no key came for this long."""
@@ -189,9 +193,9 @@ class ChatScreen(Screen[None]):
                 Notice(f"There is no command {words.split()[0]}; there are {known}.", error=True)
             )
             return
-        await self._do(command)
+        await self._do(command, number_of(words))
 
-    async def _do(self, command: Command) -> None:
+    async def _do(self, command: Command, number: int | None = None) -> None:
         match command.name:
             case "help":
                 width = max(len(c.name) for c in COMMANDS)
@@ -202,7 +206,13 @@ class ChatScreen(Screen[None]):
             case "copy":
                 self.action_copy()
             case "pending":
-                await self._decide_later()
+                await self._ask_about([self._asked_later(call.number) for call in await self._outbox.waits()])
+            case "undo":
+                await self._ask_about(
+                    [lambda stop: self._house.undoing.undo(number, ChatApprover(self), stop)]
+                )
+            case "audit":
+                await self._log.add(Notice(audit_text(await self._house.audit(MOST_ENTRIES))))
             case "outbox":
                 await self._outbox.list()
             case "permissions":
@@ -210,22 +220,24 @@ class ChatScreen(Screen[None]):
             case _:
                 self.app.exit()
 
-    async def _decide_later(self) -> None:
-        """Ask about each call that waits, once nothing else is asked."""
-        if self.conversation is None or self._turns_running:
-            await self._log.add(Notice("Once the model is ready and has ended its turn: /pending again."))
-        elif not await self._house.waiting.left_behind():
+    def _asked_later(self, number: int) -> Asked:
+        return lambda stop: self._house.waiting.decide(number, ChatApprover(self), stop)
+
+    async def _ask_about(self, asked: Sequence[Asked]) -> None:
+        """Ask about calls that no model has just made, where nothing else is being asked."""
+        if not asked:
             await self._log.add(Notice("Nothing waits for you."))
+        elif self.conversation is None or self._turns_running:
+            await self._log.add(Notice("Not now: wait until the model is ready and its turn has ended."))
         else:
-            self._ask_about_waiting(self.conversation)
+            self._run_asked(self.conversation, asked)
 
     @work(exclusive=True, group="turns", exit_on_error=False)
-    async def _ask_about_waiting(self, conversation: Conversation) -> None:
+    async def _run_asked(self, conversation: Conversation, asked: Sequence[Asked]) -> None:
         stopping = asyncio.Event()
-        for call in await self._house.waiting.left_behind():
+        for events in asked:
             if not stopping.is_set():
-                events = self._house.waiting.decide(call.number, ChatApprover(self), stopping)
-                await conversation.decide_later(events, stopping)
+                await conversation.decide_later(events(stopping), stopping)
         await self._answer_waiting(conversation)
 
     @work(exclusive=True, group="new", exit_on_error=False)

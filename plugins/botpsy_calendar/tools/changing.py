@@ -348,9 +348,10 @@ def _target(event: Occurrence) -> dict[str, str]:
 async def _replace(diary: Diary, proposal: Proposal, *, undo: str) -> Outcome:
     calendar = await diary.calendar_with_id(str(proposal.payload["calendar"]))
     store, href = diary.store_of(calendar), str(proposal.payload["href"])
-    etag = await store.replace(calendar, href, str(proposal.payload["data"]), str(proposal.payload["etag"]))
+    data = str(proposal.payload["data"])
+    etag = await store.replace(calendar, href, data, str(proposal.payload["etag"]))
     text = f"{proposal.payload['said']}."
-    back = await written(store, calendar, href, etag, before=str(proposal.payload["before"]))
+    back = await written(store, calendar, href, etag, before=str(proposal.payload["before"]), after=data)
     return Outcome(
         for_model(text), for_display(text), Undo(undo, back), complete=True, sources=_sources(proposal)
     )

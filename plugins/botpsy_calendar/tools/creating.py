@@ -142,7 +142,9 @@ class CreateEvent(Tool[CreateEventArguments]):
         href = str(proposal.payload["href"])
         etag = await store.create(calendar, href, str(proposal.payload["data"]))
         text = f"{proposal.payload['said']}."
-        undo = Undo("Delete the event again", await written(store, calendar, href, etag, before=None))
+        data = str(proposal.payload["data"])
+        back = await written(store, calendar, href, etag, before=None, after=data)
+        undo = Undo("Delete the event again", back)
         return Outcome(text, for_display(text), undo, complete=True)
 
     async def undo(self, undo: Undo, context: Context) -> Outcome:
